@@ -1,1 +1,3 @@
 //! (being laid out)
+
+pub mod config;
