@@ -1,0 +1,80 @@
+//! Console, control channel and the end: stdout, stderr, and the process's exit status.
+
+use super::cpu::this_if_any;
+use crate::ExitCode;
+use std::sync::Mutex;
+
+static STDOUT: Mutex<()> = Mutex::new(());
+static STDERR: Mutex<()> = Mutex::new(());
+
+/// Writes all of `bytes`, as one `write` where the other end takes it. What cannot be written is dropped.
+fn write_all(fd: i32, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        // SAFETY: the pointer and length are those of a live slice.
+        let n = unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
+        if n > 0 {
+            bytes = &bytes[n as usize..];
+            continue;
+        }
+        match std::io::Error::last_os_error().raw_os_error() {
+            Some(libc::EINTR) => {}
+            Some(libc::EAGAIN) => std::thread::yield_now(),
+            _ => return, // closed: nobody reads
+        }
+    }
+}
+
+/// Writes to the console, stdout. The whole slice stays together among the threads of the process.
+pub fn console_write(bytes: &[u8]) {
+    let _unit = STDOUT.lock();
+    write_all(libc::STDOUT_FILENO, bytes);
+}
+
+/// [`console_write`] for one who may have interrupted the holder of the console: tries for the lock a while, then writes without.
+pub fn panic_console_write(bytes: &[u8]) {
+    let mut unit = STDOUT.try_lock().ok();
+    for _ in 0..1000 {
+        if unit.is_some() {
+            break;
+        }
+        std::thread::yield_now();
+        unit = STDOUT.try_lock().ok();
+    }
+    write_all(libc::STDOUT_FILENO, bytes);
+    drop(unit);
+}
+
+/// A byte of the console's input; none here, a program on the host reads stdin itself.
+pub fn console_read() -> Option<u8> {
+    None
+}
+
+/// Writes to the control channel, stderr. Lines that start with byte 1 are for the runner of the bare machine and are
+/// dropped. The whole slice stays together.
+pub fn control_write(bytes: &[u8]) {
+    let mut for_people = Vec::with_capacity(bytes.len());
+    for line in bytes.split_inclusive(|&b| b == b'\n') {
+        if line[0] != 1 {
+            for_people.extend_from_slice(line);
+        }
+    }
+    let _unit = STDERR.lock();
+    write_all(libc::STDERR_FILENO, &for_people);
+}
+
+/// Ends the process: status 0 for success, 1 for a failed program or a refused configuration, 2 for a fatal end, 3 for
+/// the watchdog.
+pub fn exit(code: ExitCode) -> ! {
+    let status = match code {
+        ExitCode::Success => 0,
+        ExitCode::ProgramFailed | ExitCode::BadConfig => 1,
+        ExitCode::Fatal | ExitCode::FatalTwice => 2,
+        ExitCode::Watchdog => 3,
+    };
+    if this_if_any().is_some_and(|cpu| cpu.in_fault.get()) {
+        // In a signal handler, perhaps of code that holds the C library's locks.
+        // SAFETY: ends the process without running any of its code.
+        unsafe { libc::_exit(status) }
+    }
+    std::process::exit(status)
+}
