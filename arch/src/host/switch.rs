@@ -21,6 +21,8 @@ pub struct Context(UnsafeCell<usize>);
 // SAFETY: written by the CPU that suspends the G and by the G's maker, read by the CPU that resumes it; the scheduler
 // passes a G on only after it was suspended (I-G0), which orders the two.
 unsafe impl Sync for Context {}
+// SAFETY: a plain word.
+unsafe impl Send for Context {}
 
 impl Context {
     /// A context that cannot be resumed yet.
@@ -37,10 +39,13 @@ impl Context {
         unsafe { *self.0.get() = sp }
     }
 
-    /// The stack pointer, 0 before the first one. For reports: it is old while the G runs.
-    pub fn get(&self) -> usize {
-        // SAFETY: one word, read whole; a racing write gives an old or a new value, and who resumes it does not ask here.
-        unsafe { self.0.get().read_volatile() }
+    /// The saved stack pointer, 0 if none: where a suspended G's backtrace starts.
+    ///
+    /// # Safety
+    /// The G is suspended and stays so during the call.
+    pub unsafe fn get(&self) -> usize {
+        // SAFETY: nobody writes while the G is suspended.
+        unsafe { *self.0.get() }
     }
 }
 
