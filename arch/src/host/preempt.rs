@@ -120,10 +120,12 @@ pub fn irq_save() -> bool {
     this().irqs_on.replace(false)
 }
 
-/// Sets the interrupt flag to what [`irq_save`] returned.
+/// Ends what [`irq_save`] began.
 #[inline]
 pub fn irq_restore(were_on: bool) {
-    this().irqs_on.set(were_on);
+    if were_on {
+        irq_enable();
+    }
 }
 
 /// Clears the interrupt flag: no `safe_point` by a guard's drop.
@@ -132,10 +134,14 @@ pub fn irq_disable() {
     this().irqs_on.set(false);
 }
 
-/// Sets the interrupt flag.
+/// Sets the interrupt flag; work that came meanwhile is done first if the count is 0.
 #[inline]
 pub fn irq_enable() {
-    this().irqs_on.set(true);
+    let cpu = this();
+    cpu.irqs_on.set(true);
+    if cpu.count.get() == 0 && cpu.parker.pending.load(Relaxed) != 0 {
+        serve();
+    }
 }
 
 /// Whether the interrupt flag is set.
