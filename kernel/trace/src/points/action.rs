@@ -1,0 +1,77 @@
+//! What an armed fault point does.
+
+use core::fmt;
+
+/// What an armed point does each time it is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing; the point is not armed.
+    Off,
+    /// Spins for that many nanoseconds, with preemption as it is there. At most [`Action::DELAY_MAX_NS`].
+    DelayNs(u64),
+    /// The G yields, if it may switch there; otherwise as `Preempt`.
+    Yield,
+    /// As if a reschedule interrupt came just here.
+    Preempt,
+}
+
+/// The forms of an action, for messages.
+pub(super) const CHOICES: &str = "with action off, yield, preempt or delay_ns=N";
+
+impl Action {
+    /// Longest delay: ten seconds.
+    pub const DELAY_MAX_NS: u64 = 10_000_000_000;
+
+    /// `off`, `yield`, `preempt`, `delay_ns=N`.
+    ///
+    /// # Errors
+    /// [`BadAction`], whose text names these forms.
+    pub fn parse(text: &str) -> Result<Action, BadAction<'_>> {
+        match text {
+            "off" => Ok(Action::Off),
+            "yield" => Ok(Action::Yield),
+            "preempt" => Ok(Action::Preempt),
+            _ => {
+                let ns = text.strip_prefix("delay_ns=").and_then(|n| n.parse().ok());
+                ns.filter(|&ns| ns <= Action::DELAY_MAX_NS)
+                    .map(Action::DelayNs)
+                    .ok_or(BadAction(text))
+            }
+        }
+    }
+
+    /// One word, so that a point is armed by one store: 0 off, 1 yield, 2 preempt, 3 + ns.
+    pub(super) fn to_word(self) -> u64 {
+        match self {
+            Action::Off => 0,
+            Action::Yield => 1,
+            Action::Preempt => 2,
+            Action::DelayNs(ns) => 3 + ns.min(Action::DELAY_MAX_NS),
+        }
+    }
+
+    /// `None` for a point that is off.
+    pub(super) fn from_word(word: u64) -> Option<Action> {
+        match word {
+            0 => None,
+            1 => Some(Action::Yield),
+            2 => Some(Action::Preempt),
+            _ => Some(Action::DelayNs(word - 3)),
+        }
+    }
+}
+
+/// A text that names no action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadAction<'a>(pub &'a str);
+
+impl fmt::Display for BadAction<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a fault point cannot do {}; it is written NAME:ACTION, {CHOICES} (N at most {})",
+            self.0,
+            Action::DELAY_MAX_NS
+        )
+    }
+}

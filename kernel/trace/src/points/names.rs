@@ -1,0 +1,30 @@
+//! The names of all fault points. `point!` does not compile with any other.
+
+/// All names, `part.place`.
+pub const NAMES: &[&str] = &[
+    // A G's way to sleep and back: between the state's change and the drop of its lock, and just before it is queued.
+    "park.commit",
+    "park.unlock",
+    "ready.queue",
+    // Run queues: between taking a batch and publishing the new head; between the two halves of a full ring's overflow.
+    "runq.steal",
+    "runq.overflow",
+    // Going idle: after the last look and before the halt; after a spinner gave up and before it looks once more.
+    "idle.halt",
+    "idle.recheck",
+    // Waking: between choosing an idle CPU and telling it.
+    "wake.cpu",
+    // Timers: after one was added and before its CPU's deadline is set.
+    "timer.add",
+    // System calls: both sides of the P's change of hands.
+    "syscall.enter",
+    "syscall.exit",
+    "handoff.p",
+    // Ends: after the G's value is stored and before its joiner is told.
+    "goexit.settle",
+    // Channels and select: with the lock held, before the partner is made runnable.
+    "chan.send",
+    "chan.recv",
+    "chan.close",
+    "select.commit",
+];
