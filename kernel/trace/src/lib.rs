@@ -14,5 +14,5 @@ pub mod points;
 mod ring;
 mod rings;
 
-pub use event::{Event, Kind};
+pub use event::{ARG_MAX, Event, Kind};
 pub use rings::{AlreadyThere, Last, emit, init, is_on, last, recorded, set_on};
