@@ -1,6 +1,6 @@
 //! What only the host has: stack mappings, the process's arguments, the end of a machine's threads.
 
-pub use super::smp::join_cpus;
+pub use super::smp::{join_cpus, start_cpus_with};
 pub use super::stacks::{HostStack, OutOfMemory, map_stack, stack_slot_of};
 
 /// Name of the environment variable that holds the kernel command line: space-separated `key=value` words.

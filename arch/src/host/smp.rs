@@ -14,6 +14,14 @@ use std::thread;
 /// # Panics
 /// If this thread's earlier machine was not joined, or `want` is 0 or above [`MAX_CPUS`](crate::MAX_CPUS).
 pub unsafe fn start_cpus(want: usize, entry: fn(usize)) -> usize {
+    start_cpus_with(want, entry)
+}
+
+/// [`start_cpus`] with a closure: several machines in one process each bring their own scheduler along.
+///
+/// # Panics
+/// As [`start_cpus`].
+pub fn start_cpus_with(want: usize, entry: impl Fn(usize) + Clone + Send + 'static) -> usize {
     assert!(
         (1..=crate::MAX_CPUS).contains(&want),
         "start_cpus({want}): a machine has 1 to {} CPUs",
@@ -24,6 +32,7 @@ pub unsafe fn start_cpus(want: usize, entry: fn(usize)) -> usize {
     let mut go_ahead = Vec::new();
     for id in 1..want {
         let (send, receive) = mpsc::channel::<usize>();
+        let entry = entry.clone();
         let thread = thread::Builder::new()
             .name(format!("cpu{id}"))
             .spawn(move || {
@@ -46,7 +55,7 @@ pub unsafe fn start_cpus(want: usize, entry: fn(usize)) -> usize {
     cpus
 }
 
-fn run(id: usize, cpus: usize, entry: fn(usize)) {
+fn run(id: usize, cpus: usize, entry: impl Fn(usize)) {
     let cpu = this();
     cpu.id.set(id);
     cpu.num_cpus.set(cpus);

@@ -1,3 +1,14 @@
-//! (being laid out)
+//! What every layer of the kernel stands on: atomics that loom can replace, guards that prove a state, ranked locks,
+//! random numbers, the configuration.
+#![cfg_attr(ringo_kernel, no_std)]
 
 pub mod config;
+pub mod guard;
+pub mod lock;
+pub mod mutant;
+pub mod rng;
+pub mod shim;
+
+pub use guard::{IrqGuard, PreemptGuard};
+pub use lock::{Rank, SpinGuard, SpinLock};
+pub use rng::Rng;

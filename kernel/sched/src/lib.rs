@@ -1,1 +1,98 @@
-//! (being laid out)
+//! G, P, M, Sched: Go's scheduler, and nothing else.
+//!
+//! ```text
+//!                 ┌──────────────── Sched ────────────────┐
+//!                 │ global queue · idle Ps · idle Ms      │
+//!                 └───▲───────────────▲───────────────▲───┘
+//!            overflow │ 1 in 61       │               │ idle
+//!                 ┌───┴────┐      ┌───┴────┐      ┌───┴────┐
+//!    P: right to  │ P0     │ half │ P1     │      │ P2     │
+//!    run Gs       │ runnext│◄─────│ ring   │      │        │
+//!                 │ ring   │steal │        │      │        │
+//!                 └───┬────┘      └───┬────┘      └────────┘
+//!                 ┌───┴────┐      ┌───┴────┐      ┌────────┐
+//!    M: a CPU     │ M0  g0 │      │ M1  g0 │      │ M2 halt│
+//!                 └───┬────┘      └───┬────┘      └────────┘
+//!                     G               G
+//! ```
+//!
+//! | question | file |
+//! |---|---|
+//! | what a G, a P, an M is | `g` `p` `m` |
+//! | where runnable Gs wait | `runq` `globrunq` `gqueue` `policy/` |
+//! | what runs next | `schedule` `steal` |
+//! | who sleeps and who wakes whom | `idle` |
+//! | how a G waits and is readied | `park` `sleep` `timers` |
+//! | how a G is born and dies | `newproc` |
+//! | how a G loses its CPU | `preempt` `tick` `sysmon` |
+//! | what happens when nobody can go on | `deadlock` |
+//!
+//! Invariants have names (I-…) and stand where they are kept. Atomics name the line that they pair with.
+#![cfg_attr(ringo_kernel, no_std)]
+
+mod deadlock;
+mod g;
+mod globrunq;
+mod gqueue;
+mod idle;
+mod m;
+mod newproc;
+mod p;
+mod park;
+pub mod policy;
+mod preempt;
+mod runq;
+mod sched;
+mod schedule;
+mod sleep;
+mod steal;
+mod sysmon;
+#[cfg(all(not(ringo_kernel), not(ringo_loom)))]
+pub mod testing;
+mod tick;
+pub mod timers;
+
+pub use deadlock::{CreatedBy, Header};
+pub use g::{ExitHook, G, GRef, GStatus, WaitReason};
+pub use gqueue::GQueue;
+pub use m::{M, MStats};
+pub use newproc::{goexit, newproc, newproc_hook, newproc_scoped};
+pub use p::P;
+pub use park::{Commit, current, gopark, goready, goyield, park_unlock, try_current, yield_now};
+pub use preempt::{checkpoint, safe_point};
+pub use runq::{RING, RunQueue};
+pub use sched::{Hooks, Sched};
+pub use sleep::{now_ns, sleep_ns, sleep_until_ns};
+pub use steal::StealOrder;
+
+use base::PreemptGuard;
+
+/// The scheduler that the caller runs under.
+///
+/// # Panics
+/// On a CPU that is no M.
+pub fn this() -> &'static Sched {
+    let guard = PreemptGuard::new();
+    M::current(&guard).sched()
+}
+
+/// Goroutines that exist (Go: `NumGoroutine`).
+pub fn num_goroutine() -> usize {
+    this().num_goroutine() as usize
+}
+
+/// Number of Ps.
+pub fn gomaxprocs() -> usize {
+    this().procs() as usize
+}
+
+/// CPUs that run.
+pub fn num_cpu() -> usize {
+    this().mcount() as usize
+}
+
+/// End the program with a fatal error: its text, a report of all goroutines, status 2 (Go: `fatal`).
+pub fn fatal(text: core::fmt::Arguments) -> ! {
+    let s = this();
+    (s.hooks.fatal)(s, "fatal error", text)
+}

@@ -1,0 +1,256 @@
+//! Spin locks with ranks.
+//!
+//! A lock is held with preemption off (the guard holds a unit of the count), so its holder is never switched away by
+//! us; the host may still take a vCPU off the processor, which is why no ticket lock is used: waiters that cannot run
+//! would block those that can.
+//!
+//! **I-RANK** A CPU takes locks in rising order of [`Rank`]; two of one rank only where the rank says so. Debug builds
+//! check it.
+
+use crate::guard::PreemptGuard;
+use core::mem::ManuallyDrop;
+use core::ops::{Deref, DerefMut};
+
+/// Order in which locks may nest: a lock may be taken while locks of lower ranks are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Rank {
+    /// What programs talk through: channels (select takes several, by address), wait lists of `sync`.
+    Channel = 0,
+    /// Join and exit bookkeeping.
+    Join = 1,
+    /// A P's timers.
+    Timers = 2,
+    /// The scheduler's global queue and idle lists (Go: `sched.lock`).
+    Sched = 3,
+    /// List of all Gs.
+    AllGs = 4,
+    /// Stack slots.
+    Stack = 5,
+    /// Heap: a size class or the large-object heap.
+    Heap = 6,
+    /// Page tables.
+    PageTable = 7,
+    /// Page frames.
+    Frames = 8,
+    /// Leaf locks: logs, consoles.
+    Leaf = 9,
+}
+
+#[cfg(not(ringo_loom))]
+type Inner<T> = spin::mutex::SpinMutex<T>;
+#[cfg(ringo_loom)]
+type Inner<T> = loom::sync::Mutex<T>;
+#[cfg(not(ringo_loom))]
+type InnerGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T>;
+#[cfg(ringo_loom)]
+type InnerGuard<'a, T> = loom::sync::MutexGuard<'a, T>;
+
+/// A spin lock that keeps preemption off while it is held.
+pub struct SpinLock<T> {
+    rank: Rank,
+    inner: Inner<T>,
+}
+
+impl<T> SpinLock<T> {
+    /// A free lock.
+    #[cfg(not(ringo_loom))]
+    pub const fn new(rank: Rank, value: T) -> Self {
+        Self {
+            rank,
+            inner: Inner::new(value),
+        }
+    }
+    /// A free lock.
+    #[cfg(ringo_loom)]
+    pub fn new(rank: Rank, value: T) -> Self {
+        Self {
+            rank,
+            inner: Inner::new(value),
+        }
+    }
+
+    /// Wait for the lock and take it.
+    ///
+    /// # Panics
+    /// In debug builds, if this CPU already holds a lock of a higher rank, or of the same rank other than `Channel`.
+    #[inline]
+    pub fn lock(&self) -> SpinGuard<'_, T> {
+        let count = PreemptGuard::new();
+        held::enter(self.rank);
+        #[cfg(not(ringo_loom))]
+        let data = {
+            let mut round = 0;
+            loop {
+                if let Some(g) = self.inner.try_lock() {
+                    break g;
+                }
+                while self.inner.is_locked() {
+                    crate::shim::spin_wait(round);
+                    round = round.wrapping_add(1);
+                }
+            }
+        };
+        #[cfg(ringo_loom)]
+        let data = self.inner.lock().unwrap();
+        SpinGuard {
+            lock: self,
+            data: ManuallyDrop::new(data),
+            count: ManuallyDrop::new(count),
+        }
+    }
+
+    /// Take the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> Option<SpinGuard<'_, T>> {
+        let count = PreemptGuard::new();
+        #[cfg(not(ringo_loom))]
+        let data = self.inner.try_lock()?;
+        #[cfg(ringo_loom)]
+        let data = self.inner.try_lock().ok()?;
+        held::enter(self.rank);
+        Some(SpinGuard {
+            lock: self,
+            data: ManuallyDrop::new(data),
+            count: ManuallyDrop::new(count),
+        })
+    }
+
+    /// Release a lock whose guard was given up with [`SpinGuard::leave_locked`]. The preemption count is not touched.
+    ///
+    /// # Safety
+    /// The lock is held by a guard that was given up, and this is its only release, on the CPU that took it.
+    #[cfg(not(ringo_loom))]
+    #[inline]
+    pub unsafe fn force_unlock(&self) {
+        held::leave(self.rank);
+        // SAFETY: the caller owns the given-up guard.
+        unsafe { self.inner.force_unlock() }
+    }
+
+    /// Is the lock held by anybody? Only a hint.
+    #[cfg(not(ringo_loom))]
+    pub fn is_locked(&self) -> bool {
+        self.inner.is_locked()
+    }
+}
+
+/// The right to the locked value. Holds a unit of the preemption count.
+pub struct SpinGuard<'a, T> {
+    lock: &'a SpinLock<T>,
+    data: ManuallyDrop<InnerGuard<'a, T>>,
+    count: ManuallyDrop<PreemptGuard>,
+}
+
+impl<'a, T> SpinGuard<'a, T> {
+    /// Leave the lock held and the preemption count raised; whoever goes on releases both
+    /// ([`SpinLock::force_unlock`], [`PreemptGuard::adopt`]). Parking uses it: the lock is dropped on g0, after the
+    /// G's state is `waiting` (I-G0).
+    pub fn leave_locked(self) {
+        let _ = ManuallyDrop::new(self);
+    }
+
+    /// The lock that is held.
+    pub fn lock_ptr(&self) -> *const SpinLock<T> {
+        self.lock
+    }
+
+    /// Proof that preemption is off.
+    pub fn preempt(&self) -> &PreemptGuard {
+        &self.count
+    }
+}
+
+impl<T> Deref for SpinGuard<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.data
+    }
+}
+impl<T> DerefMut for SpinGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.data
+    }
+}
+impl<T> Drop for SpinGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        held::leave(self.lock.rank);
+        // SAFETY: both fields are dropped once, here: first the lock, then the count, so that pending work is served
+        // with the lock free.
+        unsafe {
+            ManuallyDrop::drop(&mut self.data);
+            ManuallyDrop::drop(&mut self.count);
+        }
+    }
+}
+
+/// Which ranks this CPU holds: I-RANK, checked in debug builds of the kernel and of the host machine.
+#[cfg(all(debug_assertions, not(ringo_loom)))]
+mod held {
+    use super::Rank;
+
+    #[cfg(ringo_kernel)]
+    mod store {
+        use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+        static HELD: [[AtomicU32; 16]; arch::MAX_CPUS] =
+            [const { [const { AtomicU32::new(0) }; 16] }; arch::MAX_CPUS];
+        /// Locks of `rank` that this CPU holds; changed by the CPU itself with preemption off (I-COUNT).
+        pub fn count(rank: usize) -> u32 {
+            HELD[arch::cpu_id()][rank].load(Relaxed)
+        }
+        pub fn set(rank: usize, n: u32) {
+            HELD[arch::cpu_id()][rank].store(n, Relaxed)
+        }
+    }
+    #[cfg(not(ringo_kernel))]
+    mod store {
+        use std::cell::Cell;
+        std::thread_local!(static HELD: Cell<[u32; 16]> = const { Cell::new([0; 16]) });
+        #[inline(never)]
+        pub fn count(rank: usize) -> u32 {
+            HELD.with(|h| h.get()[rank])
+        }
+        #[inline(never)]
+        pub fn set(rank: usize, n: u32) {
+            HELD.with(|h| {
+                let mut a = h.get();
+                a[rank] = n;
+                h.set(a)
+            })
+        }
+    }
+
+    pub fn enter(rank: Rank) {
+        let r = rank as usize;
+        for above in r + 1..16 {
+            assert!(
+                store::count(above) == 0,
+                "lock order: {rank:?} taken while a lock of rank {above} is held"
+            );
+        }
+        assert!(
+            rank == Rank::Channel || store::count(r) == 0,
+            "lock order: two locks of rank {rank:?}"
+        );
+        store::set(r, store::count(r) + 1)
+    }
+    pub fn leave(rank: Rank) {
+        let n = store::count(rank as usize);
+        assert!(
+            n > 0,
+            "a lock of rank {rank:?} is released that this CPU does not hold"
+        );
+        store::set(rank as usize, n - 1)
+    }
+}
+#[cfg(not(all(debug_assertions, not(ringo_loom))))]
+mod held {
+    use super::Rank;
+    #[inline(always)]
+    pub fn enter(_: Rank) {}
+    #[inline(always)]
+    pub fn leave(_: Rank) {}
+}

@@ -1,0 +1,19 @@
+//! Planted bugs. A model that passes proves little until it has failed: each protocol names places at which one fence,
+//! check or step can be left out, and the model must catch every one.
+
+/// Is the bug `name` planted in this run? Constantly false outside the model checker's builds.
+#[cfg(not(ringo_loom))]
+#[inline(always)]
+pub const fn mutant(_name: &str) -> bool {
+    false
+}
+
+/// Is the bug `name` planted in this run? Named by the environment variable `RINGO_MUTANT`.
+#[cfg(ringo_loom)]
+pub fn mutant(name: &str) -> bool {
+    static PLANTED: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    PLANTED
+        .get_or_init(|| std::env::var("RINGO_MUTANT").ok())
+        .as_deref()
+        == Some(name)
+}

@@ -1,0 +1,349 @@
+//! G: a goroutine. Its stack pointer, its state, and why it waits.
+//!
+//! ```text
+//!                    newproc                 execute
+//!   dead ───────────────────────► runnable ───────────► running
+//!    ▲                              ▲   ▲                 │ │ │
+//!    │                      goready │   │ yield, preempt  │ │ │
+//!    │                              │   └─────────────────┘ │ │
+//!    │                           waiting ◄──────────────────┘ │
+//!    │                                     gopark             │
+//!    └────────────────────────────────────────────────────────┘
+//!                                goexit0
+//! ```
+//!
+//! **I-STATE** Only these moves exist ([`GStatus::may_become`]); debug builds check each. A G is queued at most once, and
+//! only while it is runnable.
+//!
+//! Gs are never given back to an allocator (Go keeps them as well): a [`GRef`] may be followed for ever, and what it
+//! finds is a G, if perhaps a dead or another one.
+
+use crate::m::M;
+use base::shim::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use core::cell::UnsafeCell;
+use core::ops::Deref;
+use core::panic::Location;
+use core::ptr::NonNull;
+
+/// State of a G. Values are Go's (runtime2.go); the gaps are states that this kernel has no use for yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum GStatus {
+    /// Just allocated, not yet usable.
+    Idle = 0,
+    /// On a run queue.
+    Runnable = 1,
+    /// Owns a stack, an M and a P.
+    Running = 2,
+    /// Waits for somebody to call `goready`.
+    Waiting = 4,
+    /// Finished; on a free list.
+    Dead = 6,
+}
+
+impl GStatus {
+    fn from_u32(n: u32) -> Self {
+        match n {
+            0 => Self::Idle,
+            1 => Self::Runnable,
+            2 => Self::Running,
+            4 => Self::Waiting,
+            6 => Self::Dead,
+            _ => unreachable!("no such G status: {n}"),
+        }
+    }
+
+    /// The table of legal moves (Go: `casgstatus` callers in proc.go).
+    pub const fn may_become(self, to: GStatus) -> bool {
+        use GStatus::*;
+        matches!(
+            (self, to),
+            (Idle, Dead)
+                | (Dead, Runnable)
+                | (Runnable, Running)
+                | (Running, Runnable)
+                | (Running, Waiting)
+                | (Running, Dead)
+                | (Waiting, Runnable)
+        )
+    }
+}
+
+/// Why a G waits. The words are Go's (runtime2.go, `waitReasonStrings`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+#[allow(missing_docs)] // the words below say it
+pub enum WaitReason {
+    None = 0,
+    ChanReceiveNil,
+    ChanSendNil,
+    ChanReceive,
+    ChanSend,
+    Select,
+    SelectNoCases,
+    Sleep,
+    SemAcquire,
+    SyncCondWait,
+    SyncMutexLock,
+    SyncRwMutexRLock,
+    SyncRwMutexLock,
+    SyncWaitGroupWait,
+    Join,
+}
+
+impl WaitReason {
+    const ALL: [WaitReason; 15] = [
+        Self::None,
+        Self::ChanReceiveNil,
+        Self::ChanSendNil,
+        Self::ChanReceive,
+        Self::ChanSend,
+        Self::Select,
+        Self::SelectNoCases,
+        Self::Sleep,
+        Self::SemAcquire,
+        Self::SyncCondWait,
+        Self::SyncMutexLock,
+        Self::SyncRwMutexRLock,
+        Self::SyncRwMutexLock,
+        Self::SyncWaitGroupWait,
+        Self::Join,
+    ];
+}
+
+impl core::fmt::Display for WaitReason {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::None => "",
+            Self::ChanReceiveNil => "chan receive (nil chan)",
+            Self::ChanSendNil => "chan send (nil chan)",
+            Self::ChanReceive => "chan receive",
+            Self::ChanSend => "chan send",
+            Self::Select => "select",
+            Self::SelectNoCases => "select (no cases)",
+            Self::Sleep => "sleep",
+            Self::SemAcquire => "semacquire",
+            Self::SyncCondWait => "sync.Cond.Wait",
+            Self::SyncMutexLock => "sync.Mutex.Lock",
+            Self::SyncRwMutexRLock => "sync.RWMutex.RLock",
+            Self::SyncRwMutexLock => "sync.RWMutex.Lock",
+            Self::SyncWaitGroupWait => "sync.WaitGroup.Wait",
+            Self::Join => "join",
+        })
+    }
+}
+
+/// Called once when a G has ended (by return or `goexit`) and is already counted out. Runs on g0 with preemption off:
+/// it may take locks, ready Gs and drop values; it must not park.
+#[derive(Clone, Copy)]
+pub struct ExitHook {
+    /// The function.
+    pub f: unsafe fn(usize),
+    /// Its argument.
+    pub arg: usize,
+}
+
+/// What a new G runs: a closure that lies at the top of its stack, and the function that calls it by value.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    pub call: unsafe fn(*mut u8),
+    pub data: *mut u8,
+}
+
+/// A goroutine. Lies at the top of its own stack slot.
+pub struct G {
+    /// Saved stack pointer while it does not run.
+    pub(crate) ctx: arch::Context,
+    status: AtomicU32,
+    /// Link of whatever single list it is on: a queue, or a free list (I-STATE: at most one).
+    pub(crate) schedlink: AtomicPtr<G>,
+    /// Lowest and highest stack pointer at which a call may be injected.
+    pub(crate) window: (AtomicUsize, AtomicUsize),
+    /// Top of the stack proper: below this struct.
+    pub(crate) stack_top: AtomicUsize,
+    id: AtomicU64,
+    /// M that runs it, null otherwise: what a report names.
+    pub(crate) m: AtomicPtr<M>,
+    wait_reason: AtomicU32,
+    wait_since_ns: AtomicU64,
+    /// A word that the waker may leave for the woken (Go: `g.param`).
+    pub param: AtomicUsize,
+    pub(crate) parent: AtomicU64,
+    pub(crate) created_at: AtomicPtr<Location<'static>>,
+    /// Next in the list of all Gs, which only grows.
+    pub(crate) alllink: AtomicPtr<G>,
+    pub(crate) entry: UnsafeCell<Option<Entry>>,
+    pub(crate) hook: UnsafeCell<Option<ExitHook>>,
+}
+
+impl G {
+    /// A G without a stack: state dead. The caller gives it one, or uses it as plain data (models, unit tests).
+    pub fn new() -> Self {
+        Self {
+            ctx: arch::Context::new(),
+            status: AtomicU32::new(GStatus::Dead as u32),
+            schedlink: AtomicPtr::new(core::ptr::null_mut()),
+            window: (AtomicUsize::new(0), AtomicUsize::new(0)),
+            stack_top: AtomicUsize::new(0),
+            id: AtomicU64::new(0),
+            m: AtomicPtr::new(core::ptr::null_mut()),
+            wait_reason: AtomicU32::new(0),
+            wait_since_ns: AtomicU64::new(0),
+            param: AtomicUsize::new(0),
+            parent: AtomicU64::new(0),
+            created_at: AtomicPtr::new(core::ptr::null_mut()),
+            alllink: AtomicPtr::new(core::ptr::null_mut()),
+            entry: UnsafeCell::new(None),
+            hook: UnsafeCell::new(None),
+        }
+    }
+
+    /// Its number: 1 is the main goroutine. Never used twice.
+    pub fn id(&self) -> u64 {
+        self.id.load(Relaxed)
+    }
+    /// Name the G. For its creator.
+    pub fn set_id(&self, id: u64) {
+        self.id.store(id, Relaxed)
+    }
+
+    /// State at some instant.
+    pub fn status(&self) -> GStatus {
+        GStatus::from_u32(self.status.load(Acquire))
+    }
+
+    /// Move from one state to another (Go: `casgstatus`). The caller owns the G in state `from`: it runs it, dequeued
+    /// it, or is the one waker that its wait list named. So a plain store serves; debug builds check that it was true.
+    #[inline]
+    pub(crate) fn set_status(&self, from: GStatus, to: GStatus) {
+        if cfg!(debug_assertions) {
+            assert!(
+                from.may_become(to),
+                "G {}: no move from {from:?} to {to:?}",
+                self.id()
+            );
+            let was = self.status.swap(to as u32, AcqRel);
+            assert!(
+                was == from as u32,
+                "G {}: is {was}, not {from:?}, on its way to {to:?}",
+                self.id()
+            );
+        } else {
+            self.status.store(to as u32, Release);
+        }
+    }
+
+    /// Why and since when it waits; meaningful in state waiting.
+    pub fn wait(&self) -> (WaitReason, u64) {
+        let n = self.wait_reason.load(Relaxed) as usize;
+        (
+            WaitReason::ALL.get(n).copied().unwrap_or(WaitReason::None),
+            self.wait_since_ns.load(Relaxed),
+        )
+    }
+    pub(crate) fn set_wait_reason(&self, r: WaitReason) {
+        self.wait_reason.store(r as u32, Relaxed)
+    }
+    pub(crate) fn set_wait_since_ns(&self, t: u64) {
+        self.wait_since_ns.store(t, Relaxed)
+    }
+
+    /// Where `go` was called, if anybody said so, and by which G.
+    pub fn creator(&self) -> (Option<&'static Location<'static>>, u64) {
+        let p = self.created_at.load(Relaxed);
+        // SAFETY: only ever null or a `&'static Location` (newproc).
+        (
+            unsafe { p.as_ref() }.map(|l| l as &'static Location<'static>),
+            self.parent.load(Relaxed),
+        )
+    }
+
+    /// Stack pointer as it was saved; meaningful while the G does not run. For reports.
+    pub fn saved_context(&self) -> &arch::Context {
+        &self.ctx
+    }
+    /// Top of the stack, for reports.
+    pub fn stack_top(&self) -> usize {
+        self.stack_top.load(Relaxed)
+    }
+}
+
+impl Default for G {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A reference to a G that may be copied and kept: G memory is never freed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct GRef(NonNull<G>);
+
+// SAFETY: a G's fields are atomics, but for `ctx`, `entry` and `hook`, which only its owner in the sense of I-STATE
+// touches (the M that runs it, or its creator before it is queued).
+unsafe impl Send for GRef {}
+// SAFETY: as above.
+unsafe impl Sync for GRef {}
+
+impl GRef {
+    /// From a pointer out of a queue or a machine register; null is `None`.
+    ///
+    /// # Safety
+    /// `p` is null or points to a G that is never freed.
+    #[inline]
+    pub unsafe fn from_ptr(p: *mut G) -> Option<Self> {
+        NonNull::new(p).map(Self)
+    }
+    /// From a G that lives for ever.
+    pub fn new(g: &'static G) -> Self {
+        Self(NonNull::from(g))
+    }
+    /// The address, for queues.
+    #[inline]
+    pub fn as_ptr(self) -> *mut G {
+        self.0.as_ptr()
+    }
+}
+
+impl Deref for GRef {
+    type Target = G;
+    #[inline]
+    fn deref(&self) -> &G {
+        // SAFETY: G memory is never freed (see the type).
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl core::fmt::Debug for GRef {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "G{}", self.id())
+    }
+}
+
+#[cfg(all(test, not(ringo_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_of_states() {
+        use GStatus::*;
+        let all = [Idle, Runnable, Running, Waiting, Dead];
+        let legal: Vec<_> = all
+            .iter()
+            .flat_map(|a| all.iter().map(move |b| (*a, *b)))
+            .filter(|(a, b)| a.may_become(*b))
+            .collect();
+        assert_eq!(legal.len(), 7);
+        assert!(
+            !Waiting.may_become(Running)
+                && !Dead.may_become(Running)
+                && !Runnable.may_become(Waiting)
+        );
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "no move")]
+    fn wrong_move_is_caught() {
+        G::new().set_status(GStatus::Dead, GStatus::Waiting)
+    }
+}

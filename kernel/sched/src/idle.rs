@@ -1,0 +1,447 @@
+//! Going idle and waking up: Go's delicate dance (proc.go, "Worker thread parking/unparking", `wakep`, `startm`, `stopm`,
+//! `resetspinning`), for Ms that cannot be created.
+//!
+//! A *spinning* M holds a P, has no work and looks for some. It is the promise that somebody is looking: who makes work
+//! while an M spins need not wake another.
+//!
+//! ```text
+//!  makes work                               goes idle
+//!  W1 push the G                            I1 drop the P (pidle), and if it spins: nmspinning -= 1
+//!  W2 fence                                 I2 fence
+//!  W3 nmspinning ≠ 0 or no idle P? done     I3 look at every queue again; work and an idle P? take it, spin
+//!  W4 else wake an M, which spins           I4 halt
+//! ```
+//!
+//! The two fences make sure that W3 sees what I1 did, or I3 sees what W1 did. Where W3 finds no idle P it leaves
+//! `needspinning` behind, which an M that gives its P up without having spun looks at (Go #45867).
+//!
+//! What is ours: Ms are pinned, so a wake-up may find an idle P whose M is still on its way to the idle list ("in
+//! transit": P dropped, not yet listed). It sets `needspinning` then, and `stopm`, under the same lock, turns round.
+//!
+//! * **I-IDLE-EMPTY** An idle P's run queue is empty: it is dropped only by its M after it found nothing, and only the
+//!   M that holds it puts into it.
+//! * **I-TIMEKEEPER** If an idle P has timers, some M is awake that will look at them before it halts, or the idle M
+//!   `poll_m` has its CPU's timer armed for the earliest of them.
+
+use crate::m::{M, count, ptr_of};
+use crate::p::P;
+use crate::sched::{Global, Sched};
+use crate::timers::NEVER;
+use base::SpinGuard;
+use base::mutant::mutant;
+use base::shim::{Ordering::*, fence};
+
+const EMPTY: u32 = 0;
+const PARKED: u32 = 1;
+const NOTIFIED: u32 = 2;
+
+/// How long an M polls its wake word before it halts its CPU: about what waking a halted one costs under TCG.
+#[cfg(not(ringo_loom))]
+const POLL_NS: u64 = 20_000;
+
+fn bit(id: usize) -> u64 {
+    1 << id
+}
+
+impl Sched {
+    // ---- P and M come together and part ----
+
+    /// Give `m` the P, which is on no list. Its CPU's timer is armed for the P's timers and the slice check.
+    pub(crate) fn acquirep(&self, m: &M, p: &'static P) {
+        debug_assert!(m.p().is_none() && !p.is_running());
+        p.m.store(m as *const M as *mut M, Relaxed);
+        p.last_m.store(m.id() as u32, Relaxed);
+        m.set_p(Some(p));
+        self.start_ticking(m, p);
+    }
+
+    /// Take its P away from `m` and put it on the idle list.
+    fn pidleput(&self, _lock: &mut Global, m: &M, p: &'static P) {
+        debug_assert!(
+            p.runq.is_empty() || self.stopping.load(Relaxed),
+            "I-IDLE-EMPTY"
+        );
+        p.m.store(core::ptr::null_mut(), Relaxed);
+        m.set_p(None);
+        self.pidle
+            .store(self.pidle.load(Relaxed) | bit(p.id()), Relaxed);
+    }
+
+    /// An idle P, if there is one; the one that `m` held last is preferred.
+    fn pidleget(&self, _lock: &mut Global, m: Option<&M>) -> Option<&'static P> {
+        let idle = self.pidle.load(Relaxed);
+        if idle == 0 {
+            return None;
+        }
+        let own = m.and_then(|m| {
+            self.allp
+                .iter()
+                .position(|p| idle & bit(p.id()) != 0 && p.last_m.load(Relaxed) == m.id() as u32)
+        });
+        let i = own.unwrap_or(idle.trailing_zeros() as usize);
+        self.pidle.store(idle & !bit(i), Relaxed);
+        Some(self.p_static(i))
+    }
+
+    /// An idle M, if there is one; the one that held `p` last is preferred. It is off the list then, and owned by the caller.
+    fn mget(&self, gl: &mut Global, p: &P) -> Option<&M> {
+        if gl.midle == 0 {
+            return None;
+        }
+        let last = p.last_m.load(Relaxed) as usize;
+        let i = if gl.midle & bit(last) != 0 {
+            last
+        } else {
+            gl.midle.trailing_zeros() as usize
+        };
+        self.mleave(gl, i);
+        Some(&self.allm[i])
+    }
+
+    /// Off the idle list; a timekeeper's duty ends (I-TIMEKEEPER: it is awake now, and spins).
+    fn mleave(&self, gl: &mut Global, i: usize) {
+        gl.midle &= !bit(i);
+        if gl.poll_m == Some(i as u32) {
+            gl.poll_m = None;
+            self.poll_until_ns.store(NEVER, Relaxed);
+        }
+    }
+
+    pub(crate) fn p_static(&self, i: usize) -> &'static P {
+        // SAFETY: schedulers live for ever (`Sched::new`), and so do their Ps.
+        unsafe { &*(&self.allp[i] as *const P) }
+    }
+
+    // ---- waking ----
+
+    /// Work was made: see to it that somebody runs it. Wakes at most one M, which wakes the next when it has found work
+    /// (Go: `wakep`).
+    #[inline]
+    pub(crate) fn wakep(&self) {
+        if self.procs() > 1 {
+            self.wakep_many()
+        }
+    }
+
+    fn wakep_many(&self) {
+        if !mutant("wakep_no_fence") {
+            fence(SeqCst); // W2, pairs with I2 in `drop_p_and_look_again` and `stop_spinning`
+        }
+        if self.nmspinning.load(Relaxed) != 0 {
+            return; // W3: that M looks at every queue after it stops spinning
+        }
+        if self.pidle.load(Relaxed) == 0 {
+            if mutant("no_needspinning") {
+                return;
+            }
+            if self.needspinning.load(Relaxed) != 0 {
+                return; // whoever swaps it to 0 looks at the queues after that
+            }
+            self.needspinning.store(1, Relaxed);
+            fence(SeqCst); // pairs with the fence in `drop_p_and_look_again`: it sees needspinning, or we see its P
+            if self.pidle.load(Relaxed) == 0 {
+                return;
+            }
+        }
+        if self
+            .nmspinning
+            .compare_exchange(0, 1, SeqCst, Relaxed)
+            .is_ok()
+        {
+            self.startm_spinning()
+        }
+    }
+
+    /// Hand an idle P to an idle M, which then spins. `nmspinning` already counts it (Go: `startm`).
+    fn startm_spinning(&self) {
+        let mut gl = self.lock.lock();
+        let Some(p) = self.pidleget(&mut gl, None) else {
+            return self.nobody_to_start(None);
+        };
+        let Some(m) = self.mget(&mut gl, p) else {
+            return self.nobody_to_start(Some(p));
+        };
+        m.spinning.store(true, Relaxed);
+        debug_assert!(m.nextp.load(Relaxed).is_null());
+        m.nextp.store(ptr_of(Some(p)), Relaxed);
+        drop(gl);
+        trace::point!("wake.cpu");
+        trace::emit(trace::Kind::Wake, 0, m.id() as u32);
+        self.notewakeup(m);
+    }
+
+    /// No P, or a P whose M is in transit. Called with the lock held.
+    fn nobody_to_start(&self, p: Option<&P>) {
+        if let Some(p) = p {
+            self.pidle
+                .store(self.pidle.load(Relaxed) | bit(p.id()), Relaxed);
+        }
+        if !mutant("no_needspinning") {
+            self.needspinning.store(1, Relaxed); // seen by `stopm` under the lock, or by the next M that drops its P
+        }
+        self.nmspinning.fetch_sub(1, SeqCst);
+    }
+
+    /// Set the wake word of an M that the caller owns; interrupt its CPU if it halts (Go: `notewakeup`).
+    pub(crate) fn notewakeup(&self, m: &M) {
+        // AcqRel: pairs with the swap in `park`: it sees `nextp`.
+        if m.park.swap(NOTIFIED, AcqRel) == PARKED {
+            #[cfg(not(ringo_loom))]
+            // SAFETY: set before the M was first listed as idle (`mstart`), not written since.
+            if let Some(cpu) = unsafe { *m.cpu.get() } {
+                arch::wake_cpu(cpu)
+            }
+        }
+    }
+
+    // ---- spinning ----
+
+    pub(crate) fn become_spinning(&self, m: &M) {
+        debug_assert!(!m.spinning.load(Relaxed));
+        m.spinning.store(true, Relaxed);
+        self.nmspinning.fetch_add(1, SeqCst);
+    }
+
+    /// The M found work and is about to run it: if it was the last that spun, another must take its place, since more
+    /// may have come while this one was trusted to look (Go: `resetspinning`).
+    pub(crate) fn resetspinning(&self, m: &M) {
+        m.spinning.store(false, Relaxed);
+        self.nmspinning.fetch_sub(1, SeqCst);
+        if !mutant("resetspinning_no_wakep") {
+            self.wakep();
+        }
+    }
+
+    /// May one more M spin? At most half of the busy Ps' number do.
+    pub(crate) fn may_spin(&self) -> bool {
+        let busy = self.procs().saturating_sub(self.npidle());
+        2 * self.nmspinning.load(Relaxed) < busy
+    }
+
+    // ---- going idle ----
+
+    /// The M found nothing: give its P up, look again, halt. Returns with a P, or without one when the run is over
+    /// (Go: the second half of `findRunnable`).
+    pub(crate) fn go_idle(&self, m: &M, p: &'static P) {
+        if !self.drop_p_and_look_again(m, p) {
+            return;
+        }
+        if m.spinning.load(Relaxed) && self.stop_spinning(m) {
+            return;
+        }
+        let deadline_ns = self.earliest_timer();
+        if deadline_ns != NEVER && deadline_ns <= arch::now_ns() && self.take_idle_p(m) {
+            return;
+        }
+        self.stopm(m, deadline_ns)
+    }
+
+    /// I1 for an M that did not spin. False: work may be there, the P was kept.
+    fn drop_p_and_look_again(&self, m: &M, p: &'static P) -> bool {
+        let spins = m.spinning.load(Relaxed);
+        let mut gl = self.lock.lock();
+        if !gl.runq.is_empty() {
+            return false;
+        }
+        if !spins && self.needspinning.load(Relaxed) != 0 && !mutant("no_needspinning") {
+            self.needspinning.store(0, SeqCst);
+            self.become_spinning(m);
+            return false;
+        }
+        self.pidleput(&mut gl, m, p);
+        fence(SeqCst); // I2, pairs with the fences in `wakep_many`
+        if !spins && self.needspinning.load(Relaxed) != 0 && !mutant("no_needspinning") {
+            self.needspinning.store(0, SeqCst);
+            self.pidle
+                .store(self.pidle.load(Relaxed) & !bit(p.id()), Relaxed);
+            drop(gl);
+            self.become_spinning(m);
+            self.acquirep(m, p);
+            return false;
+        }
+        true
+    }
+
+    /// I1 for an M that spun: break the promise, then look at everything once more. True: work is there, and the M has
+    /// a P again and spins.
+    fn stop_spinning(&self, m: &M) -> bool {
+        m.spinning.store(false, Relaxed);
+        self.nmspinning.fetch_sub(1, SeqCst);
+        fence(SeqCst); // I2, pairs with W2 in `wakep_many`
+        trace::point!("idle.recheck");
+        if mutant("no_recheck") {
+            return false;
+        }
+        let work = self.runqsize.load(Relaxed) != 0
+            || self
+                .allp
+                .iter()
+                .any(|p| self.pidle.load(Relaxed) & bit(p.id()) == 0 && !p.runq.is_empty());
+        work && self.take_idle_p(m)
+    }
+
+    /// Take an idle P, if there is one, and spin.
+    fn take_idle_p(&self, m: &M) -> bool {
+        let mut gl = self.lock.lock();
+        let p = self.pidleget(&mut gl, Some(m));
+        drop(gl);
+        match p {
+            Some(p) => {
+                self.become_spinning(m);
+                self.acquirep(m, p);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Must idle Ms keep an eye on this P's timers? A busy CPU that ticks serves its own.
+    pub(crate) fn watched_by_idle(&self, p: &P) -> bool {
+        !(self.cpus_tick() && p.is_running())
+    }
+
+    /// Earliest deadline that idle Ms have to watch.
+    fn earliest_timer(&self) -> u64 {
+        self.allp
+            .iter()
+            .filter(|p| self.watched_by_idle(p))
+            .map(|p| p.timers.min_when_ns())
+            .min()
+            .unwrap_or(NEVER)
+    }
+
+    /// A timer was added that fires at `when_ns`. If only idle Ms watch over it and none wakes early enough, start one:
+    /// it will find nothing, and become the timekeeper (Go: `wakeNetPoller`).
+    pub(crate) fn wake_timekeeper(&self, when_ns: u64) {
+        if !self.cpus_tick() && self.poll_until_ns.load(Relaxed) > when_ns {
+            self.wakep()
+        }
+    }
+
+    /// Sleep without a P until somebody hands one over, or a deadline or device gives reason to look (Go: `stopm`).
+    pub(crate) fn stopm(&self, m: &M, mut deadline_ns: u64) {
+        count(&m.stats.stops);
+        loop {
+            let mut gl = self.lock.lock();
+            if self.stopping.load(Relaxed) {
+                return;
+            }
+            if let Some(p) = self.turn_round(&mut gl, m) {
+                drop(gl);
+                self.become_spinning(m);
+                return self.acquirep(m, p);
+            }
+            gl.midle |= bit(m.id());
+            let keeps_time = deadline_ns < self.poll_until_ns.load(Relaxed);
+            if keeps_time {
+                gl.poll_m = Some(m.id() as u32);
+                self.poll_until_ns.store(deadline_ns, Relaxed);
+            }
+            self.checkdead(gl);
+            let woken = self.park(m, if keeps_time { deadline_ns } else { NEVER });
+            if woken || !self.leave_idle_list(m) {
+                return;
+            }
+            if self.take_idle_p(m) {
+                return;
+            }
+            deadline_ns = NEVER; // all Ps are busy: each looks after its own timers
+        }
+    }
+
+    /// A wake-up came while this M was in transit, or work lies in the global queue beside an idle P.
+    fn turn_round(&self, gl: &mut SpinGuard<'_, Global>, m: &M) -> Option<&'static P> {
+        if (self.needspinning.load(Relaxed) == 0 && gl.runq.is_empty()) || mutant("stopm_no_look") {
+            return None;
+        }
+        let p = self.pidleget(gl, Some(m))?;
+        self.needspinning.store(0, SeqCst);
+        Some(p)
+    }
+
+    /// The M woke by itself. False: somebody had already picked it, and the P that it was given is taken.
+    fn leave_idle_list(&self, m: &M) -> bool {
+        let mut gl = self.lock.lock();
+        if gl.midle & bit(m.id()) != 0 {
+            self.mleave(&mut gl, m.id());
+            return true;
+        }
+        drop(gl);
+        while !self.park(m, NEVER) {}
+        false
+    }
+
+    /// Wait for the wake word. True: notified, and the P that came with it is acquired. False: the deadline passed, or a
+    /// device has something.
+    fn park(&self, m: &M, deadline_ns: u64) -> bool {
+        let notified = self.wait(m, deadline_ns);
+        if notified && let Some(p) = m.take_nextp() {
+            self.acquirep(m, p);
+        }
+        notified
+    }
+
+    #[cfg(ringo_loom)]
+    fn wait(&self, m: &M, _deadline_ns: u64) -> bool {
+        let _ = m.park.compare_exchange(EMPTY, PARKED, AcqRel, Acquire);
+        while m.park.load(Acquire) != NOTIFIED {
+            loom::thread::yield_now()
+        }
+        m.park.swap(EMPTY, AcqRel) == NOTIFIED
+    }
+
+    #[cfg(not(ringo_loom))]
+    fn wait(&self, m: &M, deadline_ns: u64) -> bool {
+        if self.poll_a_while(m) {
+            return m.park.swap(EMPTY, AcqRel) == NOTIFIED;
+        }
+        self.arm_idle(m, deadline_ns);
+        loop {
+            trace::point!("idle.halt");
+            arch::irq_disable();
+            if m.park
+                .compare_exchange(EMPTY, PARKED, AcqRel, Acquire)
+                .is_err()
+            {
+                arch::irq_enable();
+                return m.park.swap(EMPTY, AcqRel) == NOTIFIED;
+            }
+            // Interrupts are off: what comes from here on stays pending and ends `halt` at once.
+            if arch::pending() == 0 {
+                count(&m.stats.halts);
+                trace::emit(trace::Kind::Idle, 0, 0);
+                arch::halt()
+            } else {
+                arch::irq_enable()
+            }
+            // AcqRel: pairs with the swap in `notewakeup`.
+            if m.park.swap(EMPTY, AcqRel) == NOTIFIED {
+                arch::take_pending();
+                return true;
+            }
+            if self.look_after_halt(m, deadline_ns) {
+                return false;
+            }
+        }
+    }
+
+    /// Poll the wake word for as long as it would cost to wake a halted CPU, if few enough others do.
+    #[cfg(not(ringo_loom))]
+    fn poll_a_while(&self, m: &M) -> bool {
+        let busy = self.procs().saturating_sub(self.npidle());
+        if !self.cfg.spin || 2 * self.npolling.fetch_add(1, Relaxed) >= busy {
+            if self.cfg.spin {
+                self.npolling.fetch_sub(1, Relaxed);
+            }
+            return m.park.load(Relaxed) == NOTIFIED;
+        }
+        let end = arch::now_ns() + POLL_NS;
+        let mut round = 0u32;
+        while m.park.load(Relaxed) != NOTIFIED && arch::pending() == 0 && arch::now_ns() < end {
+            base::shim::spin_wait(round);
+            round = round.wrapping_add(1);
+        }
+        self.npolling.fetch_sub(1, Relaxed);
+        m.park.load(Relaxed) == NOTIFIED
+    }
+}

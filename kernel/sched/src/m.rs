@@ -1,0 +1,182 @@
+//! M: a CPU that runs Gs. One is pinned to each CPU and lives as long as the machine; M0 is the boot CPU's.
+//!
+//! Each M has a scheduler stack, g0, on which everything in `schedule.rs` runs. An M that holds no P is idle: it polls for
+//! a moment and then halts its CPU until its wake word is set.
+//!
+//! ```text
+//!   wake word:      stopm                    halt
+//!        EMPTY ──────────────────► PARKED ─────────► (CPU halted)
+//!          ▲                         │
+//!          │  taken by stopm         │ notewakeup, and an interrupt, since it halts
+//!          └─────────── NOTIFIED ◄───┘
+//!                          ▲
+//!                          └── notewakeup from EMPTY: no interrupt needed, stopm will see it
+//! ```
+
+use crate::g::{G, GRef};
+use crate::p::P;
+use crate::sched::Sched;
+use base::PreemptGuard;
+use base::shim::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use core::cell::UnsafeCell;
+
+/// What an M counts. Written by the M alone; read by anybody, for reports.
+pub struct MStats {
+    /// Switches to a G.
+    pub switches: AtomicU64,
+    /// Steals that found something, and Gs that they moved.
+    pub steals: AtomicU64,
+    /// Gs that those steals moved.
+    pub stolen: AtomicU64,
+    /// Gs that lost their CPU at the end of a slice.
+    pub preemptions: AtomicU64,
+    /// Safe points: injected calls and guards whose drop found work pending.
+    pub safe_points: AtomicU64,
+    /// Times that it went idle without a P.
+    pub stops: AtomicU64,
+    /// Times that its CPU halted.
+    pub halts: AtomicU64,
+    /// Ms that it woke.
+    pub wakes: AtomicU64,
+    /// Timers that it ran.
+    pub timers: AtomicU64,
+}
+
+impl MStats {
+    fn new() -> Self {
+        let z = || AtomicU64::new(0);
+        Self {
+            switches: z(),
+            steals: z(),
+            stolen: z(),
+            preemptions: z(),
+            safe_points: z(),
+            stops: z(),
+            halts: z(),
+            wakes: z(),
+            timers: z(),
+        }
+    }
+}
+
+/// Raise a counter that one CPU alone writes.
+#[inline]
+pub(crate) fn count(c: &AtomicU64) {
+    c.store(c.load(Relaxed) + 1, Relaxed)
+}
+
+/// A machine: one CPU with its scheduler stack.
+#[repr(align(128))]
+pub struct M {
+    id: u32,
+    sched: AtomicPtr<Sched>,
+    /// P that it holds; null when idle.
+    p: AtomicPtr<P>,
+    /// P that somebody hands to it while it is idle (Go: `m.nextp`).
+    pub(crate) nextp: AtomicPtr<P>,
+    /// G that it runs; null on g0.
+    pub(crate) curg: AtomicPtr<G>,
+    /// It looks for work and has none: counted in `nmspinning`.
+    pub(crate) spinning: AtomicBool,
+    /// The wake word, see above.
+    pub(crate) park: AtomicU32,
+    /// How to interrupt its CPU; set before it is first put on the idle list.
+    pub(crate) cpu: UnsafeCell<Option<arch::CpuRef>>,
+    /// When its CPU's next slice check is due, and the `schedtick` that the last one saw.
+    pub(crate) next_tick_ns: AtomicU64,
+    pub(crate) tick_saw: AtomicU32,
+    /// The next G begins a slice of its own even if it comes from `runnext`: the one before was preempted.
+    pub(crate) fresh_slice: AtomicBool,
+    /// Runs from `runnext` in a row.
+    pub(crate) chain: AtomicU32,
+    /// Gs that were made and that ended on this M: their difference over all Ms is how many exist.
+    pub(crate) created: AtomicU64,
+    pub(crate) ended: AtomicU64,
+    /// Deadline for which its CPU's timer is armed; `u64::MAX`: not armed.
+    pub(crate) armed_ns: AtomicU64,
+    /// Figures.
+    pub stats: MStats,
+}
+
+// SAFETY: all but `cpu` is made of atomics; `cpu` is written once, before the M is first visible to others (under the
+// scheduler's lock), and only read afterwards.
+unsafe impl Sync for M {}
+// SAFETY: as above.
+unsafe impl Send for M {}
+
+impl M {
+    pub(crate) fn new(id: u32) -> Self {
+        Self {
+            id,
+            sched: AtomicPtr::new(core::ptr::null_mut()),
+            p: AtomicPtr::new(core::ptr::null_mut()),
+            nextp: AtomicPtr::new(core::ptr::null_mut()),
+            curg: AtomicPtr::new(core::ptr::null_mut()),
+            spinning: AtomicBool::new(false),
+            park: AtomicU32::new(0),
+            cpu: UnsafeCell::new(None),
+            next_tick_ns: AtomicU64::new(0),
+            tick_saw: AtomicU32::new(0),
+            fresh_slice: AtomicBool::new(false),
+            chain: AtomicU32::new(0),
+            created: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            armed_ns: AtomicU64::new(u64::MAX),
+            stats: MStats::new(),
+        }
+    }
+
+    pub(crate) fn set_sched(&self, s: &'static Sched) {
+        self.sched.store(s as *const Sched as *mut Sched, Release)
+    }
+
+    /// The M of this CPU. The borrow ends with the guard: held over a point where the G could move, it would be
+    /// somebody else's.
+    #[inline]
+    pub fn current(_on_this_cpu: &PreemptGuard) -> &M {
+        let m = arch::m_ptr() as *const M;
+        debug_assert!(!m.is_null(), "no M on this CPU");
+        // SAFETY: set by `Sched::mstart` to an M that lives for ever.
+        unsafe { &*m }
+    }
+
+    /// Its number, which is its CPU's.
+    pub fn id(&self) -> usize {
+        self.id as usize
+    }
+
+    /// The scheduler it belongs to.
+    #[inline]
+    pub fn sched(&self) -> &'static Sched {
+        // SAFETY: set by `Sched::new` before anybody sees the M; schedulers live for ever.
+        unsafe { &*self.sched.load(Relaxed) }
+    }
+
+    /// The P it holds.
+    #[inline]
+    pub fn p(&self) -> Option<&'static P> {
+        // SAFETY: null or a P of the scheduler, which lives for ever.
+        unsafe { self.p.load(Relaxed).as_ref() }
+    }
+    pub(crate) fn set_p(&self, p: Option<&'static P>) {
+        self.p.store(ptr_of(p), Relaxed)
+    }
+
+    /// The P that was handed to it; taking it empties the field.
+    pub(crate) fn take_nextp(&self) -> Option<&'static P> {
+        // SAFETY: as in `p`. AcqRel: pairs with the store in `startm`.
+        unsafe { self.nextp.swap(core::ptr::null_mut(), AcqRel).as_ref() }
+    }
+
+    /// The G it runs.
+    #[inline]
+    pub fn curg(&self) -> Option<GRef> {
+        // SAFETY: null or a G, never freed.
+        unsafe { GRef::from_ptr(self.curg.load(Relaxed)) }
+    }
+}
+
+/// The address of a P, null for none.
+pub(crate) fn ptr_of(p: Option<&'static P>) -> *mut P {
+    p.map_or(core::ptr::null_mut(), |p| p as *const P as *mut P)
+}

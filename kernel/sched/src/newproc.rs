@@ -1,0 +1,285 @@
+//! Life and death of a G (Go: proc.go, `newproc1`, `malg`, `gfget`, `gfput`, `goexit0`).
+//!
+//! A G's slot, from its top down: the G itself, the closure that it runs, its frames. So a spawn that reuses a dead G
+//! allocates nothing.
+
+use crate::g::{Entry, ExitHook, G, GRef, GStatus};
+use crate::m::{M, count};
+use crate::p::{GOID_BATCH, P};
+use crate::park::current;
+use crate::policy::Event;
+use crate::sched::Sched;
+use crate::schedule::m_on_g0;
+use base::PreemptGuard;
+use base::shim::Ordering::*;
+use core::panic::Location;
+
+extern crate alloc;
+use alloc::boxed::Box;
+
+/// Dead Gs that a P keeps at most; it then gives all but half of them away (Go: `gfput`).
+const GFREE_MAX: u32 = 64;
+/// Larger closures live in the heap, so that the one page that a new stack has is not used up at birth.
+const INLINE_MAX_BYTES: usize = 1024;
+
+/// Start a G that runs `f`. It goes to this P's `runnext`; an idle P is woken for it. Returns its number.
+pub fn newproc<F: FnOnce() + Send + 'static>(f: F, created_at: &'static Location<'static>) -> u64 {
+    // SAFETY: `f` is 'static.
+    unsafe { newproc_scoped(f, created_at, None) }
+}
+
+/// The same, and `hook` is called when the G has ended, however it ended.
+pub fn newproc_hook<F: FnOnce() + Send + 'static>(
+    f: F,
+    created_at: &'static Location<'static>,
+    hook: ExitHook,
+) -> u64 {
+    // SAFETY: `f` is 'static.
+    unsafe { newproc_scoped(f, created_at, Some(hook)) }
+}
+
+/// The same for a closure that borrows.
+///
+/// # Safety
+/// What `f` borrows outlives the G: the caller waits for `hook`.
+pub unsafe fn newproc_scoped<F: FnOnce() + Send>(
+    f: F,
+    created_at: &'static Location<'static>,
+    hook: Option<ExitHook>,
+) -> u64 {
+    if size_of::<F>() > INLINE_MAX_BYTES {
+        let f: Box<dyn FnOnce() + Send + '_> = Box::new(f);
+        // SAFETY: the caller's promise, handed on.
+        unsafe { newproc_small(f, created_at, hook) }
+    } else {
+        // SAFETY: likewise.
+        unsafe { newproc_small(f, created_at, hook) }
+    }
+}
+
+/// # Safety
+/// As [`newproc_scoped`]; `f` has at most `INLINE_MAX_BYTES`.
+unsafe fn newproc_small<F: FnOnce() + Send>(
+    f: F,
+    created_at: &'static Location<'static>,
+    hook: Option<ExitHook>,
+) -> u64 {
+    let guard = PreemptGuard::new();
+    let m = M::current(&guard);
+    let s = m.sched();
+    let parent = m.curg().map_or(0, |g| g.id());
+    // SAFETY: preemption is off and `f` outlives the G.
+    let g = unsafe { s.make_g(m, f, created_at, hook, parent) };
+    let id = g.id();
+    s.runqput(m, g, Event::New);
+    if s.main_started.load(Relaxed) {
+        s.wakep()
+    }
+    id
+}
+
+impl Sched {
+    /// Make the main goroutine, number 1, on M0's P0.
+    ///
+    /// # Safety
+    /// Called once, on CPU 0, after `init_m0`, before `mstart`.
+    pub unsafe fn newproc_main<F: FnOnce() + Send + 'static>(
+        &'static self,
+        f: F,
+        at: &'static Location<'static>,
+    ) {
+        let m = &self.allm[0];
+        // SAFETY: preemption is off, `f` is 'static.
+        let g = unsafe { self.make_g(m, f, at, None, 0) };
+        self.runqput(m, g, Event::New);
+        self.main_started.store(true, Release);
+    }
+
+    /// A runnable G that will run `f`, on no queue yet.
+    ///
+    /// # Safety
+    /// Preemption is off, `m` is this CPU's M and holds a P; `f` outlives the G and is at most `INLINE_MAX_BYTES`.
+    unsafe fn make_g<F: FnOnce() + Send>(
+        &'static self,
+        m: &M,
+        f: F,
+        created_at: &'static Location<'static>,
+        hook: Option<ExitHook>,
+        parent: u64,
+    ) -> GRef {
+        let p = m.p().expect("newproc needs a P");
+        let g = self.gfget(p).unwrap_or_else(|| self.malg());
+        let data =
+            ((g.stack_top.load(Relaxed) - size_of::<F>()) & !(align_of::<F>() - 1)) as *mut F;
+        // SAFETY: `g` is dead and ours, its top page is backed, and nothing else lies below its struct.
+        unsafe {
+            data.write(f);
+            *g.entry.get() = Some(Entry {
+                call: call_by_value::<F>,
+                data: data as *mut u8,
+            });
+            *g.hook.get() = hook;
+            g.ctx.set(arch::new_context(data as usize & !15, g_entry));
+        }
+        g.set_id(self.goid(p));
+        g.parent.store(parent, Relaxed);
+        g.created_at
+            .store(created_at as *const _ as *mut _, Relaxed);
+        count(&m.created);
+        trace::emit(trace::Kind::GoCreate, g.id(), 0);
+        g.set_status(GStatus::Dead, GStatus::Runnable);
+        g
+    }
+
+    /// The next number; P takes them in batches, so that they need no shared counter each.
+    fn goid(&self, p: &P) -> u64 {
+        // SAFETY: I-OWNER: the caller's M holds `p`.
+        let ids = unsafe { &mut p.owned().goid };
+        if ids.0 == ids.1 {
+            ids.0 = self.goidgen.fetch_add(GOID_BATCH, Relaxed);
+            ids.1 = ids.0 + GOID_BATCH;
+        }
+        ids.0 += 1;
+        ids.0 - 1
+    }
+
+    /// A new G with a stack (Go: `malg`).
+    #[cold]
+    #[inline(never)]
+    fn malg(&'static self) -> GRef {
+        let stack = match mem::gstack::alloc() {
+            Ok(stack) => stack,
+            Err(_) => (self.hooks.fatal)(
+                self,
+                "out of memory",
+                format_args!("out of memory: no stack for one more goroutine"),
+            ),
+        };
+        let at = (stack.top - size_of::<G>()) & !63;
+        // SAFETY: the top page of the slot is backed and nobody uses it yet; slots are never given back, so the G lives
+        // for ever.
+        let g: &'static G = unsafe {
+            (at as *mut G).write(G::new());
+            &*(at as *const G)
+        };
+        g.window.0.store(stack.lo, Relaxed);
+        g.window.1.store(at, Relaxed);
+        g.stack_top.store(at, Relaxed);
+        let mut head = self.allgs.load(Relaxed);
+        loop {
+            g.alllink.store(head, Relaxed);
+            // Release: pairs with the load (acquire) in `for_each_g`: who sees the G sees its link.
+            match self
+                .allgs
+                .compare_exchange_weak(head, g as *const G as *mut G, Release, Relaxed)
+            {
+                Ok(_) => return GRef::new(g),
+                Err(h) => head = h,
+            }
+        }
+    }
+
+    /// A dead G to use again.
+    #[inline]
+    fn gfget(&self, p: &P) -> Option<GRef> {
+        // SAFETY: I-OWNER: the caller's M holds `p`.
+        let free = unsafe { &mut p.owned().gfree };
+        if free.is_empty() && self.gfreesize.load(Relaxed) != 0 {
+            let mut gl = self.lock.lock();
+            while free.len() < GFREE_MAX / 2 {
+                let Some(g) = gl.gfree.pop() else { break };
+                free.push_front(g)
+            }
+            self.gfreesize.store(gl.gfree.len(), Relaxed);
+        }
+        free.pop()
+    }
+
+    /// Keep a dead G; too many are shared with the other Ps.
+    #[inline]
+    fn gfput(&self, p: &P, g: GRef) {
+        // SAFETY: I-OWNER: the caller's M holds `p`.
+        let free = unsafe { &mut p.owned().gfree };
+        free.push_front(g);
+        if free.len() >= GFREE_MAX {
+            let mut gl = self.lock.lock();
+            while free.len() > GFREE_MAX / 2 {
+                let Some(g) = free.pop() else { break };
+                gl.gfree.push_front(g)
+            }
+            self.gfreesize.store(gl.gfree.len(), Relaxed);
+        }
+    }
+
+    /// Goroutines that exist: made and not ended. Exact when nobody makes or ends one meanwhile.
+    pub fn num_goroutine(&self) -> u64 {
+        // Ended first: a G that is made and ends between the two loops is then counted as alive, never as minus one.
+        let ended: u64 = self.allm.iter().map(|m| m.ended.load(Acquire)).sum();
+        let created: u64 = self.allm.iter().map(|m| m.created.load(Acquire)).sum();
+        created - ended
+    }
+
+    /// Call `f` for each G that was ever made, dead ones too.
+    pub fn for_each_g(&self, mut f: impl FnMut(GRef)) {
+        let mut p = self.allgs.load(Acquire);
+        // SAFETY: null or a G, never freed.
+        while let Some(g) = unsafe { GRef::from_ptr(p) } {
+            f(g);
+            p = g.alllink.load(Relaxed);
+        }
+    }
+}
+
+/// Call the closure that lies at `data`.
+unsafe fn call_by_value<F: FnOnce()>(data: *mut u8) {
+    // SAFETY: `make_g` wrote it there, and this is the one time that it is taken.
+    unsafe { (data as *mut F).read()() }
+}
+
+/// Where each G begins.
+extern "C" fn g_entry() -> ! {
+    // SAFETY: the scheduler's unit of the count is ours now.
+    drop(unsafe { PreemptGuard::adopt() });
+    let g = current();
+    // SAFETY: the G itself reads what its creator wrote before it was queued.
+    if let Some(e) = unsafe { (*g.entry.get()).take() } {
+        // SAFETY: once, `take` saw to it.
+        unsafe { (e.call)(e.data) }
+    }
+    goexit()
+}
+
+/// End the calling G. Destructors of its frames do not run; join handles, scopes and wait groups are settled. When the
+/// main G ends so, the others go on.
+pub fn goexit() -> ! {
+    let guard = PreemptGuard::new();
+    let g = current();
+    guard.leave_raised();
+    // SAFETY: I-SWITCH; nobody resumes the context that is saved here.
+    unsafe { arch::mcall(&g.ctx, goexit0, 0) };
+    unreachable!("a dead goroutine was resumed")
+}
+
+unsafe extern "C" fn goexit0(_: usize) -> *const arch::Context {
+    let m = m_on_g0();
+    let s = m.sched();
+    let g = m.curg().expect("goexit without a G");
+    debug_assert_eq!(
+        arch::preempt_count(),
+        1,
+        "I-SWITCH: a goroutine ended with a guard alive"
+    );
+    s.dropg(m, g);
+    trace::emit(trace::Kind::GoEnd, g.id(), 0);
+    g.set_status(GStatus::Running, GStatus::Dead);
+    // Release: pairs with the loads in `num_goroutine`; before the hook, so that who is woken finds it counted out.
+    m.ended.store(m.ended.load(Relaxed) + 1, Release);
+    trace::point!("goexit.settle");
+    // SAFETY: the G is dead and ours until `gfput`.
+    if let Some(hook) = unsafe { (*g.hook.get()).take() } {
+        // SAFETY: `newproc_scoped`'s caller says so; once, `take` saw to it.
+        unsafe { (hook.f)(hook.arg) }
+    }
+    s.gfput(m.p().expect("goexit0 needs a P"), g);
+    s.schedule(m)
+}

@@ -1,0 +1,97 @@
+//! P: the right to run Gs, and what a CPU needs at hand to do so without locks: a run queue, timers, dead Gs to reuse.
+//!
+//! ```text
+//!            acquirep                   idle: on the idle list, no M
+//!   idle ────────────────► running      running: an M holds it
+//!     ▲                       │
+//!     └───────────────────────┘
+//!            releasep
+//! ```
+//!
+//! **I-OWNER** What is marked "owner" below is touched only by the M that holds the P, with preemption off (I-COUNT).
+
+use crate::gqueue::GQueue;
+use crate::m::M;
+use crate::runq::RunQueue;
+use crate::timers::Timers;
+use base::rng::Rng;
+use base::shim::{AtomicPtr, AtomicU32, Ordering::*};
+use core::cell::UnsafeCell;
+
+/// Goroutine numbers that a P takes from the scheduler at a time (Go: `_GoidCacheBatch`).
+pub(crate) const GOID_BATCH: u64 = 16;
+
+/// What the owner alone touches.
+pub(crate) struct Owned {
+    /// Dead Gs with their stacks, to be used again (Go: `p.gFree`).
+    pub gfree: GQueue,
+    /// Next goroutine number and the end of the batch.
+    pub goid: (u64, u64),
+    /// Victim order, and whatever else wants chance.
+    pub rng: Rng,
+}
+
+/// A processor: one of at most `GOMAXPROCS`.
+#[repr(align(128))]
+pub struct P {
+    id: u32,
+    /// Ready Gs.
+    pub runq: RunQueue,
+    /// Counts slices: raised by `execute` unless the slice is inherited. Identity of the slice for the tick.
+    pub(crate) schedtick: AtomicU32,
+    /// Sleepers and the like.
+    pub timers: Timers,
+    /// M that holds it; null when idle.
+    pub(crate) m: AtomicPtr<M>,
+    /// M that held it last: who gets it back if idle (affinity).
+    pub(crate) last_m: AtomicU32,
+    owned: UnsafeCell<Owned>,
+}
+
+// SAFETY: all but `owned` is made of atomics and locks; `owned` is I-OWNER.
+unsafe impl Sync for P {}
+// SAFETY: as above.
+unsafe impl Send for P {}
+
+impl P {
+    pub(crate) fn new(id: u32, seed: u64) -> Self {
+        Self {
+            id,
+            runq: RunQueue::new(),
+            schedtick: AtomicU32::new(0),
+            timers: Timers::new(),
+            m: AtomicPtr::new(core::ptr::null_mut()),
+            last_m: AtomicU32::new(id),
+            owned: UnsafeCell::new(Owned {
+                gfree: GQueue::new(),
+                goid: (0, 0),
+                rng: Rng::new(seed),
+            }),
+        }
+    }
+
+    /// Its number, from 0.
+    pub fn id(&self) -> usize {
+        self.id as usize
+    }
+
+    /// Does an M hold it?
+    pub fn is_running(&self) -> bool {
+        !self.m.load(Relaxed).is_null()
+    }
+
+    /// How many slices were begun on it.
+    pub fn schedtick(&self) -> u32 {
+        self.schedtick.load(Relaxed)
+    }
+
+    /// What the owner alone touches.
+    ///
+    /// # Safety
+    /// I-OWNER: the caller is the M that holds this P, preemption is off, and no other such reference is alive.
+    #[allow(clippy::mut_from_ref)]
+    pub(crate) unsafe fn owned(&self) -> &mut Owned {
+        // SAFETY: the caller's promise.
+        unsafe { &mut *self.owned.get() }
+    }
+}

@@ -1,0 +1,191 @@
+//! Parking and readying (Go: proc.go, `gopark`, `park_m`, `goready`), yielding (`Gosched`, `goyield`).
+//!
+//! ```text
+//!   G: holds a lock, is on a wait list ── gopark ──► g0: state = waiting ── commit (releases the lock) ── schedule
+//!                                                                 │
+//!   another CPU: takes the lock, finds the G ── goready ──► state = runnable, queued
+//! ```
+//!
+//! **I-COMMIT** The lock that guards the wait list is released on g0, after the state is `waiting` and nothing runs on the
+//! G's stack: who finds the G on the list may ready it at once (Go #40641).
+
+use crate::g::{GRef, GStatus, WaitReason};
+use crate::m::M;
+use crate::policy::Event;
+use crate::sched::Sched;
+use crate::schedule::m_on_g0;
+use base::shim::Ordering::*;
+use base::{PreemptGuard, SpinGuard, SpinLock};
+
+/// What happens on g0 between "the G waits" and "somebody may find it".
+#[derive(Clone, Copy)]
+pub struct Commit {
+    /// Called with the G and `arg`. False: do not wait after all. After it made the G visible to others it must not touch
+    /// the G's stack any more.
+    pub f: unsafe fn(GRef, usize) -> bool,
+    /// Its argument.
+    pub arg: usize,
+}
+
+#[derive(Clone, Copy)]
+struct ParkArg {
+    reason: WaitReason,
+    commit: Commit,
+}
+
+/// Put the calling G to sleep until [`goready`]. `guard` is the only thing that keeps preemption off; it is used up.
+///
+/// # Safety
+/// `commit.f` may be called with `commit.arg` on g0. Somebody will ready the G, exactly once, or it sleeps for ever.
+pub unsafe fn gopark(guard: PreemptGuard, reason: WaitReason, commit: Commit) {
+    let g = current_on(&guard);
+    guard.leave_raised();
+    let arg = ParkArg { reason, commit };
+    // SAFETY: I-SWITCH: the guard's was the only unit of the count (checked on the other side).
+    unsafe { arch::mcall(&g.ctx, park_m, &raw const arg as usize) };
+    // SAFETY: the resumed G owns the unit that the scheduler held.
+    drop(unsafe { PreemptGuard::adopt() });
+}
+
+/// Release `lock` and sleep until [`goready`], with no gap between the two: the usual form, for wait lists.
+pub fn park_unlock<T>(lock: SpinGuard<'_, T>, reason: WaitReason) {
+    let arg = lock.lock_ptr() as usize;
+    lock.leave_locked();
+    let commit = Commit {
+        f: unlock::<T>,
+        arg,
+    };
+    // SAFETY: the given-up guard held one unit of the count; `unlock` releases the lock it held.
+    unsafe { gopark(PreemptGuard::adopt(), reason, commit) }
+}
+
+#[cfg(not(ringo_loom))]
+unsafe fn unlock<T>(_: GRef, lock: usize) -> bool {
+    trace::point!("park.unlock");
+    // SAFETY: `park_unlock` passes a lock whose guard it gave up. Its owner keeps it alive while anybody waits on it.
+    unsafe { (*(lock as *const SpinLock<T>)).force_unlock() };
+    true
+}
+#[cfg(ringo_loom)]
+unsafe fn unlock<T>(_: GRef, _: usize) -> bool {
+    unreachable!("models have no stacks to park")
+}
+
+unsafe extern "C" fn park_m(arg: usize) -> *const arch::Context {
+    // SAFETY: `gopark`'s frame; the G has not been made visible yet, so it is still there.
+    let arg = unsafe { *(arg as *const ParkArg) };
+    let m = m_on_g0();
+    let s = m.sched();
+    let g = running(m);
+    s.dropg(m, g);
+    s.park_g(m, g, arg.reason);
+    trace::point!("park.commit");
+    // SAFETY: `gopark`'s promise.
+    if !unsafe { (arg.commit.f)(g, arg.commit.arg) } {
+        g.set_status(GStatus::Waiting, GStatus::Runnable);
+        return s.execute(m, g, true);
+    }
+    s.schedule(m)
+}
+
+/// The G whose scheduling code runs on this g0.
+fn running(m: &M) -> GRef {
+    debug_assert_eq!(
+        arch::preempt_count(),
+        1,
+        "I-SWITCH: a switch with more than one guard alive"
+    );
+    m.curg().expect("a switch without a G")
+}
+
+impl Sched {
+    /// running → waiting.
+    pub(crate) fn park_g(&self, m: &M, g: GRef, reason: WaitReason) {
+        g.set_wait_reason(reason);
+        g.set_wait_since_ns(m.next_tick_ns.load(Relaxed));
+        trace::emit(trace::Kind::GoPark, g.id(), reason as u32);
+        g.set_status(GStatus::Running, GStatus::Waiting);
+    }
+
+    /// waiting → runnable, queued on `m`'s P, and somebody woken for it (Go: `ready`).
+    pub(crate) fn ready(&self, m: &M, g: GRef) {
+        g.set_status(GStatus::Waiting, GStatus::Runnable);
+        trace::emit(trace::Kind::GoReady, g.id(), 0);
+        trace::point!("ready.queue");
+        self.runqput(m, g, Event::Ready);
+        self.wakep();
+    }
+}
+
+/// Make a waiting G runnable: it goes to this P's `runnext`. May be called with locks below the scheduler's held.
+///
+/// The caller is the one waker of this wait (I-STATE).
+pub fn goready(g: GRef) {
+    let guard = PreemptGuard::new();
+    let m = M::current(&guard);
+    m.sched().ready(m, g)
+}
+
+/// Let others run: to the end of the global queue (Go: `Gosched`).
+pub fn yield_now() {
+    switch(gosched_m)
+}
+
+/// Let those on this P's queue run: to its end (Go: `goyield`).
+pub fn goyield() {
+    switch(goyield_m)
+}
+
+fn switch(f: unsafe extern "C" fn(usize) -> *const arch::Context) {
+    let guard = PreemptGuard::new();
+    let g = current_on(&guard);
+    guard.leave_raised();
+    // SAFETY: I-SWITCH: the guard's was the only unit of the count (checked on the other side).
+    unsafe { arch::mcall(&g.ctx, f, 0) };
+    // SAFETY: the resumed G owns the unit that the scheduler held.
+    drop(unsafe { PreemptGuard::adopt() });
+}
+
+unsafe extern "C" fn gosched_m(_: usize) -> *const arch::Context {
+    requeue_running(Event::Yielded)
+}
+unsafe extern "C" fn goyield_m(_: usize) -> *const arch::Context {
+    requeue_running(Event::YieldedLocally)
+}
+
+/// running → runnable, queued, and on to the next.
+pub(crate) fn requeue_running(event: Event) -> *const arch::Context {
+    let m = m_on_g0();
+    let s = m.sched();
+    let g = running(m);
+    s.dropg(m, g);
+    g.set_status(GStatus::Running, GStatus::Runnable);
+    if event != Event::Preempted {
+        trace::emit(trace::Kind::GoYield, g.id(), 0)
+    }
+    s.runqput(m, g, event);
+    if s.main_started.load(Relaxed) {
+        s.wakep()
+    }
+    s.schedule(m)
+}
+
+/// The calling G.
+///
+/// # Panics
+/// Outside a goroutine.
+#[inline]
+pub fn current() -> GRef {
+    // SAFETY: the machine's register holds null or a G (`execute`).
+    unsafe { GRef::from_ptr(arch::curg() as *mut crate::g::G) }.expect("called outside a goroutine")
+}
+
+/// The calling G, if it is one: null on g0 and before the scheduler runs.
+pub fn try_current() -> Option<GRef> {
+    // SAFETY: as in `current`.
+    unsafe { GRef::from_ptr(arch::curg() as *mut crate::g::G) }
+}
+
+fn current_on(_guard: &PreemptGuard) -> GRef {
+    current()
+}

@@ -1,0 +1,13 @@
+//! Go's own policy (proc.go: `newproc`, `ready`, `goschedImpl`, `goyield_m`, `gopreempt_m`).
+
+use super::{Event, Place};
+
+/// New and woken Gs run next, where their data is warm; who yields or used up its slice goes behind everybody.
+#[inline]
+pub fn place(event: Event) -> Place {
+    match event {
+        Event::New | Event::Ready => Place::RunNext,
+        Event::YieldedLocally => Place::LocalTail,
+        Event::Yielded | Event::Preempted => Place::GlobalTail,
+    }
+}

@@ -1,0 +1,50 @@
+//! Preemption (Go: preempt.go, proc.go `gopreempt_m`): what is done at a safe point.
+//!
+//! The CPU's timer interrupt only sets a bit and injects a call (`arch`: I-PENDING). The call lands here, on the G's
+//! stack, with preemption off; so does the drop of the last guard that finds work pending. It goes to g0 like any other
+//! switch, serves what is pending, and comes back to the same G or, at the end of its slice, to another.
+
+use crate::m::count;
+use crate::park::{requeue_running, try_current};
+use crate::policy::Event;
+use crate::schedule::m_on_g0;
+use base::config::Preempt;
+use base::shim::Ordering::*;
+
+/// The safe point: the machine layer's upcall. The preemption count is 1.
+pub extern "C" fn safe_point() {
+    // On g0, and before the scheduler runs, the count never falls to 0; so there is a G.
+    if let Some(g) = try_current() {
+        // SAFETY: I-SWITCH: the count is 1 (checked on the other side).
+        unsafe { arch::mcall(&g.ctx, safe_point_m, 0) }
+    }
+}
+
+unsafe extern "C" fn safe_point_m(_: usize) -> *const arch::Context {
+    let m = m_on_g0();
+    let s = m.sched();
+    let g = m.curg().expect("a safe point without a G");
+    debug_assert_eq!(
+        arch::preempt_count(),
+        1,
+        "I-SWITCH: a safe point with a guard alive"
+    );
+    count(&m.stats.safe_points);
+    let over = m.p().is_some_and(|p| s.serve_pending(m, p));
+    if over && s.cfg.preempt != Preempt::Off {
+        count(&m.stats.preemptions);
+        trace::emit(trace::Kind::GoPreempt, g.id(), 0);
+        m.fresh_slice.store(true, Relaxed);
+        return requeue_running(Event::Preempted);
+    }
+    &g.ctx
+}
+
+/// Give way if the slice is over: for loops without calls on machines or settings that cannot interrupt them
+/// (`preempt=coop`, the host machine).
+#[inline]
+pub fn checkpoint() {
+    if arch::pending() != 0 {
+        drop(base::PreemptGuard::new()) // the drop serves it
+    }
+}

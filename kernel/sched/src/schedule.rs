@@ -1,0 +1,206 @@
+//! The loop of an M: find a runnable G, run it (Go: proc.go, `schedule`, `findRunnable`, `execute`).
+//!
+//! All of this runs on g0 with preemption off. Nothing here switches: functions return decisions, and `mcall`'s epilogue
+//! carries the last one out.
+
+use crate::g::{GRef, GStatus};
+use crate::m::{M, count};
+use crate::p::P;
+use crate::sched::Sched;
+use crate::steal::Stolen;
+use base::config::Preempt;
+use base::shim::Ordering::*;
+
+/// Every so many slices the global queue is looked at first, or two Gs that keep each other on the local queue would
+/// starve it.
+const GLOBAL_EVERY: u32 = 61;
+
+/// Runs from `runnext` in a row where no clock ends the chain's slice (host machine, `preempt=off`). Elsewhere the slice
+/// bounds them (Go turns `runnext` off on such machines; a bound keeps its use).
+const CHAIN_MAX: u32 = 64;
+
+/// A G to run, and whether it inherits the slice.
+pub(crate) struct Found {
+    pub g: GRef,
+    pub inherit: bool,
+}
+
+impl Sched {
+    /// Find a G and make it the running one; what `mcall` resumes.
+    pub(crate) fn schedule(&self, m: &M) -> *const arch::Context {
+        match self.findrunnable(m) {
+            Some(found) => {
+                if m.spinning.load(Relaxed) {
+                    self.resetspinning(m)
+                }
+                self.execute(m, found.g, found.inherit)
+            }
+            // SAFETY: this is g0 of a host thread; the run is over.
+            None => unsafe { arch::leave_g0() },
+        }
+    }
+
+    /// The next G. Waits for one as long as it takes; None only when the run is over (host machine).
+    ///
+    /// Go's order: timers, now and then the global queue, the local queue, the global queue, the poller, others' queues.
+    pub(crate) fn findrunnable(&self, m: &M) -> Option<Found> {
+        loop {
+            if cfg!(not(ringo_kernel)) && self.stopping.load(Acquire) {
+                return None;
+            }
+            let Some(p) = m.p() else {
+                self.stopm(m, crate::timers::NEVER);
+                continue;
+            };
+            self.look_at_timers(m, p);
+            if let Some(found) = self.find_local(m, p).or_else(|| self.find_global(p)) {
+                return Some(found);
+            }
+            if self.procs() > 1 && (m.spinning.load(Relaxed) || self.may_spin()) {
+                if !m.spinning.load(Relaxed) {
+                    self.become_spinning(m)
+                }
+                match self.steal_work(m, p) {
+                    Stolen::G(g) => return Some(Found { g, inherit: false }),
+                    Stolen::RanTimers => continue,
+                    Stolen::Nothing => {}
+                }
+            }
+            self.go_idle(m, p)
+        }
+    }
+
+    /// Own timers first. A busy CPU is told by its timer interrupt; the host machine has to look at the clock.
+    #[inline]
+    fn look_at_timers(&self, m: &M, p: &P) {
+        if cfg!(ringo_kernel) {
+            if arch::pending() != 0 {
+                self.serve_pending(m, p);
+            }
+        } else if !p.timers.is_empty() {
+            self.run_timers(m, p, arch::now_ns());
+        }
+    }
+
+    #[inline]
+    fn find_local(&self, m: &M, p: &P) -> Option<Found> {
+        if self.runqsize() != 0 && (p.schedtick() % GLOBAL_EVERY == 0 || self.chain_is_over(m)) {
+            m.chain.store(0, Relaxed);
+            if let Some(g) = self.globrunqget() {
+                return Some(Found { g, inherit: false });
+            }
+        }
+        if self.chain_is_over(m)
+            && let Some(g) = p.runq.get_ring()
+        {
+            m.chain.store(0, Relaxed);
+            return Some(Found { g, inherit: false });
+        }
+        p.runq.get().map(|(g, inherit)| Found { g, inherit })
+    }
+
+    /// Has a chain of `runnext` runs gone on for too long, on a machine where no clock ends it?
+    #[inline]
+    fn chain_is_over(&self, m: &M) -> bool {
+        (cfg!(not(ringo_kernel)) || self.cfg.preempt == Preempt::Off)
+            && m.chain.load(Relaxed) >= CHAIN_MAX
+    }
+
+    #[inline]
+    fn find_global(&self, p: &P) -> Option<Found> {
+        if self.runqsize() == 0 {
+            return None;
+        }
+        let mut gl = self.lock.lock();
+        self.globrunqget_batch(&mut gl, p)
+            .map(|g| Found { g, inherit: false })
+    }
+
+    /// Make `g` the running G of this CPU. A slice of its own begins unless it inherits the one before.
+    pub(crate) fn execute(&self, m: &M, g: GRef, inherit: bool) -> *const arch::Context {
+        let inherit = inherit && !m.fresh_slice.load(Relaxed);
+        if let Some(p) = m.p() {
+            if inherit {
+                m.chain.store(m.chain.load(Relaxed) + 1, Relaxed)
+            } else {
+                m.chain.store(0, Relaxed);
+                m.fresh_slice.store(false, Relaxed);
+                p.schedtick
+                    .store(p.schedtick.load(Relaxed).wrapping_add(1), Relaxed)
+            }
+        }
+        g.set_status(GStatus::Runnable, GStatus::Running);
+        g.m.store(m as *const M as *mut M, Relaxed);
+        m.curg.store(g.as_ptr(), Relaxed);
+        count(&m.stats.switches);
+        trace::emit(trace::Kind::GoStart, g.id(), 0);
+        mem::gstack::before_execute();
+        // SAFETY: on g0 with preemption off; the window is the G's stack, and nobody else runs on it (I-G0).
+        unsafe {
+            arch::set_curg(g.as_ptr() as *mut ());
+            if self.cfg.preempt == Preempt::Async {
+                arch::set_window(g.window.0.load(Relaxed), g.window.1.load(Relaxed))
+            }
+        }
+        &g.ctx
+    }
+
+    /// The G no longer runs: it belongs to whoever finds it next (Go: `dropg`).
+    pub(crate) fn dropg(&self, m: &M, g: GRef) {
+        g.m.store(core::ptr::null_mut(), Relaxed);
+        m.curg.store(core::ptr::null_mut(), Relaxed);
+        // SAFETY: on g0 with preemption off.
+        unsafe { arch::set_curg(core::ptr::null_mut()) }
+    }
+}
+
+/// This CPU's M, on g0: the CPU cannot change, so the reference is good for as long as the function runs.
+pub(crate) fn m_on_g0() -> &'static M {
+    debug_assert!(arch::preempt_count() > 0);
+    // SAFETY: set by `mstart`; Ms live for ever.
+    unsafe { &*(arch::m_ptr() as *const M) }
+}
+
+// ---- M's start ----
+
+impl Sched {
+    /// Make the calling CPU M number `id` and run Gs on it. The first M gets P0. Returns on the host machine only, when
+    /// the run is over (Go: `mstart`).
+    ///
+    /// # Safety
+    /// Called once for each `id`, on the CPU's boot stack, with preemption off; `id` < the CPUs given to [`Sched::new`].
+    pub unsafe fn mstart(&'static self, id: usize) {
+        let m = &self.allm[id];
+        // SAFETY: nobody knows this M yet: it is on no list.
+        unsafe { *m.cpu.get() = Some(arch::cpu_ref()) };
+        // SAFETY: the CPU has none yet, and the M lives for ever.
+        unsafe { arch::set_m_ptr(m as *const M as *mut ()) };
+        // SAFETY: on the boot stack of this CPU, no G runs.
+        unsafe { arch::start_g0(mstart_g0, 0) }
+    }
+
+    /// M0 takes P0, before any other M runs. Its main G can be made then.
+    ///
+    /// # Safety
+    /// Called once, on CPU 0, with preemption off, before any `mstart`.
+    pub unsafe fn init_m0(&'static self) {
+        let m = &self.allm[0];
+        // SAFETY: as in `mstart`.
+        unsafe {
+            *m.cpu.get() = Some(arch::cpu_ref());
+            arch::set_m_ptr(m as *const M as *mut ());
+        }
+        self.pidle.store(self.pidle.load(Relaxed) & !1, Relaxed);
+        self.acquirep(m, self.p_static(0));
+    }
+
+    /// How many CPUs came; CPU 0 is one of them. Called before it runs Gs.
+    pub fn set_mcount(&self, n: usize) {
+        self.mcount.store(n as u32, Release)
+    }
+}
+
+unsafe extern "C" fn mstart_g0(_: usize) -> *const arch::Context {
+    let m = m_on_g0();
+    m.sched().schedule(m)
+}

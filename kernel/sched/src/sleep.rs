@@ -1,0 +1,53 @@
+//! `sleep`: a timer that readies the sleeper (Go: time.go, `timeSleep`, `goroutineReady`).
+
+use crate::g::{G, GRef, WaitReason};
+use crate::park::{Commit, gopark};
+use crate::schedule::m_on_g0;
+use base::PreemptGuard;
+
+/// Nanoseconds since the machine started; never goes back.
+#[inline]
+pub fn now_ns() -> u64 {
+    arch::now_ns()
+}
+
+/// Sleep for at least `ns` nanoseconds. 0 returns at once; a sum beyond the clock's range means for ever.
+pub fn sleep_ns(ns: u64) {
+    if ns != 0 {
+        sleep_until_ns(now_ns().saturating_add(ns).min(u64::MAX - 1))
+    }
+}
+
+/// Sleep until the clock shows `deadline_ns`.
+pub fn sleep_until_ns(deadline_ns: u64) {
+    let commit = Commit {
+        f: arm_sleep,
+        arg: deadline_ns as usize,
+    };
+    // SAFETY: the timer that `arm_sleep` adds readies the G once.
+    unsafe { gopark(PreemptGuard::new(), WaitReason::Sleep, commit) }
+}
+
+/// On g0, state waiting: only now may the timer fire.
+unsafe fn arm_sleep(g: GRef, deadline_ns: usize) -> bool {
+    let m = m_on_g0();
+    let p = m.p().expect("a sleeper has a P");
+    // SAFETY: the G waits for this timer alone.
+    if unsafe {
+        p.timers
+            .add(deadline_ns as u64, goroutine_ready, g.as_ptr() as usize)
+    } {
+        trace::point!("timer.add");
+        m.sched().arm(m, p);
+        m.sched().wake_timekeeper(deadline_ns as u64)
+    }
+    true
+}
+
+unsafe fn goroutine_ready(g: usize, _now_ns: u64) {
+    let m = m_on_g0();
+    // SAFETY: `arm_sleep` passed a G, never freed.
+    if let Some(g) = unsafe { GRef::from_ptr(g as *mut G) } {
+        m.sched().ready(m, g)
+    }
+}

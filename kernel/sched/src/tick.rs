@@ -1,0 +1,101 @@
+//! The CPU's timer: armed for the next slice check and the P's earliest timer while an M is busy, for the timekeeper's
+//! deadline while it is idle, not at all otherwise. A switch arms nothing.
+
+use crate::m::M;
+use crate::p::P;
+use crate::sched::Sched;
+use crate::timers::NEVER;
+use base::shim::Ordering::*;
+
+impl Sched {
+    /// `m` just got `p`: its CPU ticks from now on.
+    pub(crate) fn start_ticking(&self, m: &M, p: &P) {
+        if cfg!(not(ringo_kernel)) {
+            return; // nothing interrupts the host machine: timers are looked at between Gs
+        }
+        let now_ns = arch::now_ns();
+        m.next_tick_ns.store(now_ns + self.slice_ns(), Relaxed);
+        m.tick_saw.store(p.schedtick(), Relaxed);
+        self.arm(m, p);
+        self.wake_sysmon();
+    }
+
+    /// Arm the CPU's timer for what comes first, unless it is.
+    pub(crate) fn arm(&self, m: &M, p: &P) {
+        if cfg!(not(ringo_kernel)) {
+            return;
+        }
+        let deadline_ns = m.next_tick_ns.load(Relaxed).min(p.timers.min_when_ns());
+        if deadline_ns != m.armed_ns.load(Relaxed) {
+            m.armed_ns.store(deadline_ns, Relaxed);
+            arch::arm_timer(deadline_ns);
+        }
+    }
+
+    /// Arm it for an idle M.
+    pub(crate) fn arm_idle(&self, m: &M, deadline_ns: u64) {
+        let deadline_ns = deadline_ns.min(self.sysmon_deadline(m));
+        if deadline_ns == m.armed_ns.load(Relaxed) {
+            return;
+        }
+        m.armed_ns.store(deadline_ns, Relaxed);
+        match deadline_ns {
+            NEVER => arch::disarm_timer(),
+            t => arch::arm_timer(t),
+        }
+    }
+
+    /// An idle M's halt ended without a note. True: its deadline passed, or something else gives it reason to look.
+    pub(crate) fn look_after_halt(&self, m: &M, deadline_ns: u64) -> bool {
+        let bits = arch::take_pending();
+        if bits & arch::PENDING_DEVICE != 0 {
+            return true;
+        }
+        let now_ns = arch::now_ns();
+        if now_ns >= m.armed_ns.load(Relaxed) {
+            m.armed_ns.store(NEVER, Relaxed);
+            self.sysmon(m, now_ns);
+        }
+        if now_ns >= deadline_ns {
+            return true;
+        }
+        self.arm_idle(m, deadline_ns);
+        false
+    }
+
+    /// Serve the pending bits of a busy CPU: due timers, the slice check, sysmon. True: the running G's slice is over.
+    ///
+    /// The slice is known by `schedtick`: if it is what the last check saw, the G (or the chain of Gs that inherited from
+    /// each other) has had between one and two slices (Go: `retake`).
+    pub(crate) fn serve_pending(&self, m: &M, p: &P) -> bool {
+        let bits = arch::take_pending();
+        if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) == 0 {
+            return false;
+        }
+        let now_ns = arch::now_ns();
+        m.armed_ns.store(NEVER, Relaxed);
+        self.run_timers(m, p, now_ns);
+        let mut over = false;
+        if now_ns >= m.next_tick_ns.load(Relaxed) {
+            let tick = p.schedtick();
+            over = tick == m.tick_saw.load(Relaxed);
+            m.tick_saw.store(tick, Relaxed);
+            m.next_tick_ns.store(now_ns + self.slice_ns(), Relaxed);
+            self.sysmon(m, now_ns);
+        }
+        self.arm(m, p);
+        over
+    }
+
+    /// Run what is due on `p`, on behalf of `m`. True if anything ran.
+    pub(crate) fn run_timers(&self, m: &M, p: &P, now_ns: u64) -> bool {
+        let ran = p.timers.run_due(now_ns);
+        if ran != 0 {
+            trace::emit(trace::Kind::TimerFire, 0, ran);
+            m.stats
+                .timers
+                .store(m.stats.timers.load(Relaxed) + ran as u64, Relaxed);
+        }
+        ran != 0
+    }
+}

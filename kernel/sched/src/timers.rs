@@ -1,0 +1,212 @@
+//! Timers of one P: a 4-ary heap behind a lock, and its earliest deadline in an atomic so that most looks need no lock
+//! (Go: time.go, `timers`, `minWhenHeap`).
+//!
+//! **I-TIMER** `min_when_ns` is never later than the earliest deadline in the heap while the lock is free.
+
+use base::shim::{AtomicU32, AtomicU64, Ordering::*};
+use base::{Rank, SpinLock};
+
+extern crate alloc;
+use alloc::vec::Vec;
+
+/// No deadline.
+pub const NEVER: u64 = u64::MAX;
+
+/// What a timer does when it fires: called on g0 with preemption off and no lock held; must not park.
+pub type TimerFn = unsafe fn(arg: usize, now_ns: u64);
+
+/// One pending timer.
+#[derive(Clone, Copy)]
+struct Entry {
+    when_ns: u64,
+    /// Order of arrival: equal deadlines fire in it.
+    seq: u64,
+    f: TimerFn,
+    arg: usize,
+}
+
+impl Entry {
+    fn key(&self) -> (u64, u64) {
+        (self.when_ns, self.seq)
+    }
+}
+
+/// The timers of a P.
+pub struct Timers {
+    /// I-TIMER.
+    min_when_ns: AtomicU64,
+    len: AtomicU32,
+    heap: SpinLock<Heap>,
+}
+
+struct Heap {
+    entries: Vec<Entry>,
+    seq: u64,
+}
+
+impl Timers {
+    pub(crate) fn new() -> Self {
+        Self {
+            min_when_ns: AtomicU64::new(NEVER),
+            len: AtomicU32::new(0),
+            heap: SpinLock::new(
+                Rank::Timers,
+                Heap {
+                    entries: Vec::new(),
+                    seq: 0,
+                },
+            ),
+        }
+    }
+
+    /// Earliest deadline, [`NEVER`] if there is none. Takes no lock.
+    #[inline]
+    pub fn min_when_ns(&self) -> u64 {
+        // Acquire: pairs with the store in `publish`.
+        self.min_when_ns.load(Acquire)
+    }
+
+    /// How many are pending.
+    pub fn len(&self) -> u32 {
+        self.len.load(Acquire)
+    }
+    /// None pending?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Add a timer. True if it is now the earliest, so that a CPU's timer may have to be armed anew.
+    ///
+    /// # Safety
+    /// `f(arg, _)` may be called once, by any M, until it was.
+    pub unsafe fn add(&self, when_ns: u64, f: TimerFn, arg: usize) -> bool {
+        let mut h = self.heap.lock();
+        h.seq += 1;
+        let seq = h.seq;
+        h.entries.push(Entry {
+            when_ns,
+            seq,
+            f,
+            arg,
+        });
+        let last = h.entries.len() - 1;
+        h.sift_up(last);
+        let first = h.entries[0].seq == seq;
+        self.publish(&h);
+        first
+    }
+
+    /// Take the earliest timer if it is due.
+    fn pop_due(&self, now_ns: u64) -> Option<(TimerFn, usize)> {
+        let mut h = self.heap.lock();
+        let e = *h.entries.first()?;
+        if e.when_ns > now_ns {
+            return None;
+        }
+        h.pop();
+        self.publish(&h);
+        Some((e.f, e.arg))
+    }
+
+    /// Run what is due; how many ran. The lock is free while they run.
+    pub fn run_due(&self, now_ns: u64) -> u32 {
+        let mut ran = 0;
+        while self.min_when_ns() <= now_ns {
+            let Some((f, arg)) = self.pop_due(now_ns) else {
+                break;
+            };
+            // SAFETY: `add`'s promise; the entry left the heap, so this is the one call.
+            unsafe { f(arg, now_ns) };
+            ran += 1;
+        }
+        ran
+    }
+
+    /// I-TIMER. Called with the lock held, after each change.
+    fn publish(&self, h: &Heap) {
+        self.len.store(h.entries.len() as u32, Release);
+        // Release: pairs with the load in `min_when_ns`.
+        self.min_when_ns
+            .store(h.entries.first().map_or(NEVER, |e| e.when_ns), Release);
+    }
+}
+
+impl Heap {
+    fn sift_up(&mut self, mut i: usize) {
+        while i > 0 {
+            let parent = (i - 1) / 4;
+            if self.entries[parent].key() <= self.entries[i].key() {
+                break;
+            }
+            self.entries.swap(parent, i);
+            i = parent;
+        }
+    }
+
+    fn pop(&mut self) {
+        self.entries.swap_remove(0);
+        let mut i = 0;
+        loop {
+            let first = 4 * i + 1;
+            let last = (first + 4).min(self.entries.len());
+            let Some(least) = (first..last).min_by_key(|&c| self.entries[c].key()) else {
+                break;
+            };
+            if self.entries[i].key() <= self.entries[least].key() {
+                break;
+            }
+            self.entries.swap(i, least);
+            i = least;
+        }
+    }
+}
+
+#[cfg(all(test, not(ringo_loom)))]
+mod tests {
+    use super::*;
+    use base::Rng;
+    use std::sync::Mutex;
+
+    static FIRED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    unsafe fn note(arg: usize, _: u64) {
+        FIRED.lock().unwrap().push(arg)
+    }
+
+    #[test]
+    fn fires_in_deadline_order_equal_ones_as_they_came() {
+        let t = Timers::new();
+        let mut rng = Rng::new(3);
+        let mut want = vec![];
+        for i in 0..1000usize {
+            let when = rng.below(50) as u64;
+            want.push((when, i));
+            // SAFETY: `note` may be called at any time.
+            unsafe { t.add(when, note, i) };
+        }
+        want.sort();
+        assert_eq!(t.min_when_ns(), want[0].0);
+        assert_eq!(
+            t.run_due(24) as usize,
+            want.iter().filter(|w| w.0 <= 24).count()
+        );
+        assert!(t.min_when_ns() > 24);
+        t.run_due(NEVER - 1);
+        assert!(t.is_empty() && t.min_when_ns() == NEVER);
+        assert_eq!(
+            *FIRED.lock().unwrap(),
+            want.iter().map(|w| w.1).collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn only_the_earliest_asks_for_arming() {
+        unsafe fn nothing(_: usize, _: u64) {}
+        let t = Timers::new();
+        // SAFETY: `nothing` may be called at any time.
+        let firsts: Vec<bool> = [50, 60, 40, 40, 30]
+            .iter()
+            .map(|&w| unsafe { t.add(w, nothing, 0) })
+            .collect();
+        assert_eq!(firsts, [true, false, true, false, true]);
+    }
+}

@@ -1,0 +1,236 @@
+//! The whole scheduler on threads of the host machine.
+#![cfg(not(ringo_loom))]
+
+use base::config::{Config, Queue, Steal};
+use sched::testing::{run, run_with};
+use sched::{
+    GRef, WaitReason, current, goexit, goready, newproc, num_goroutine, park_unlock, sleep_ns,
+    yield_now,
+};
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+
+fn go(f: impl FnOnce() + Send + 'static) {
+    newproc(f, Location::caller());
+}
+
+fn until(done: impl Fn() -> bool) {
+    while !done() {
+        yield_now()
+    }
+}
+
+const SHAPES: [(usize, usize); 4] = [(1, 1), (2, 1), (2, 2), (4, 4)];
+
+#[test]
+fn main_is_g1_and_its_value_comes_back() {
+    for (cpus, procs) in SHAPES {
+        assert_eq!(
+            run(cpus, procs, || (current().id(), num_goroutine())),
+            (1, 1)
+        );
+    }
+}
+
+#[test]
+fn ten_thousand_goroutines_all_run() {
+    for (cpus, procs) in SHAPES {
+        let n = Arc::new(AtomicU64::new(0));
+        let m = n.clone();
+        run(cpus, procs, move || {
+            for i in 0..10_000u64 {
+                let m = m.clone();
+                go(move || {
+                    if i % 3 == 0 {
+                        yield_now()
+                    }
+                    m.fetch_add(i, SeqCst);
+                });
+            }
+            until(|| num_goroutine() == 1)
+        });
+        assert_eq!(n.load(SeqCst), 10_000 * 9_999 / 2);
+    }
+}
+
+#[test]
+fn sleepers_wake_in_order_and_not_early() {
+    for (cpus, procs) in SHAPES {
+        run(cpus, procs, || {
+            let woken = Arc::new(std::sync::Mutex::new(vec![]));
+            for k in [30u64, 10, 20] {
+                let woken = woken.clone();
+                go(move || {
+                    let t = sched::now_ns();
+                    sleep_ns(k * 1_000_000);
+                    assert!(sched::now_ns() - t >= k * 1_000_000);
+                    woken.lock().unwrap().push(k);
+                });
+            }
+            sleep_ns(60_000_000);
+            assert_eq!(*woken.lock().unwrap(), [10, 20, 30]);
+        });
+    }
+}
+
+/// One slot: a waiting G. The smallest thing that parks.
+struct Baton {
+    turn: base::SpinLock<(usize, Option<GRef>)>,
+}
+
+impl Baton {
+    fn wait_for(&self, me: usize) {
+        loop {
+            let mut t = self.turn.lock();
+            if t.0 == me {
+                return;
+            }
+            if t.1.is_some() {
+                drop(t);
+                yield_now();
+                continue;
+            }
+            t.1 = Some(current());
+            park_unlock(t, WaitReason::SemAcquire);
+        }
+    }
+    fn pass(&self, to: usize) {
+        let waiter = {
+            let mut t = self.turn.lock();
+            t.0 = to;
+            t.1.take()
+        };
+        if let Some(g) = waiter {
+            goready(g)
+        }
+    }
+}
+
+#[test]
+fn ping_pong_by_park_and_ready() {
+    for (cpus, procs) in SHAPES {
+        run(cpus, procs, || {
+            let b = Arc::new(Baton {
+                turn: base::SpinLock::new(base::Rank::Channel, (0, None)),
+            });
+            let c = b.clone();
+            let n = Arc::new(AtomicUsize::new(0));
+            let done = n.clone();
+            go(move || {
+                for _ in 0..20_000 {
+                    c.wait_for(1);
+                    c.pass(0);
+                }
+                done.store(1, SeqCst)
+            });
+            for _ in 0..20_000 {
+                b.wait_for(0);
+                b.pass(1);
+            }
+            until(|| n.load(SeqCst) == 1);
+        });
+    }
+}
+
+#[test]
+fn goexit_ends_the_goroutine_alone() {
+    run(2, 2, || {
+        go(|| goexit());
+        until(|| num_goroutine() == 1);
+    });
+}
+
+/// Go #13546: a G behind a yielding one is found.
+#[test]
+fn yielders_do_not_hide_a_runnable_one() {
+    for (cpus, procs) in SHAPES {
+        run(cpus, procs, || {
+            let flag = Arc::new(AtomicUsize::new(0));
+            let f = flag.clone();
+            go(move || f.store(1, SeqCst));
+            until(|| flag.load(SeqCst) == 1);
+        });
+    }
+}
+
+/// A chain through `runnext` does not starve others where no clock ends its slice.
+#[test]
+fn chain_of_children_lets_others_run() {
+    fn link(stop: Arc<AtomicUsize>) {
+        if stop.load(SeqCst) == 0 {
+            go(move || link(stop))
+        }
+    }
+    run(1, 1, || {
+        let stop = Arc::new(AtomicUsize::new(0));
+        let s = stop.clone();
+        go(move || link(s));
+        for _ in 0..10 {
+            yield_now()
+        }
+        stop.store(1, SeqCst);
+        until(|| num_goroutine() == 1);
+    });
+}
+
+#[test]
+fn every_switch_still_runs_everything() {
+    let base = Config {
+        procs: Some(2),
+        ..Config::DEFAULT
+    };
+    for cfg in [
+        Config {
+            steal: Steal::Off,
+            ..base
+        },
+        Config {
+            steal: Steal::One,
+            ..base
+        },
+        Config {
+            queue: Queue::Global,
+            ..base
+        },
+        Config {
+            runnext: false,
+            ..base
+        },
+        Config {
+            spin: false,
+            ..base
+        },
+        Config {
+            sysmon: false,
+            ..base
+        },
+    ] {
+        run_with(cfg, 3, || {
+            for _ in 0..1000 {
+                go(|| sleep_ns(1000))
+            }
+            sleep_ns(1_000_000);
+            until(|| num_goroutine() == 1)
+        });
+    }
+}
+
+#[test]
+fn many_schedulers_at_once() {
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            std::thread::spawn(|| {
+                for _ in 0..20 {
+                    run(2, 2, || {
+                        for _ in 0..100 {
+                            go(yield_now)
+                        }
+                        until(|| num_goroutine() == 1)
+                    })
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|t| t.join().unwrap());
+}
