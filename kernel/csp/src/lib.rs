@@ -1,1 +1,18 @@
-//! (being laid out)
+//! What goroutines say to each other: channels, `sync`, join handles, time.
+//!
+//! Everything here waits by parking the calling G ([`sched::gopark`]); the CPU goes on with another G. A waiting G is
+//! described by a [`waitq::Waiter`] that lies on its own stack (Go: `sudog`).
+#![cfg_attr(ringo_kernel, no_std)]
+
+extern crate alloc;
+
+pub mod chan;
+pub mod join;
+pub mod scope;
+pub mod sync;
+pub mod time;
+mod waitq;
+
+pub use chan::{Receiver, SendError, Sender, TryRecvError, TrySendError, chan, never};
+pub use join::{JoinHandle, go, goexit, spawn};
+pub use scope::{Scope, scope};

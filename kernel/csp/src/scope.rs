@@ -1,0 +1,261 @@
+//! Goroutines that borrow from their creator's stack.
+
+use crate::join::Packet;
+use crate::sync::Counter;
+use alloc::sync::Arc;
+use core::fmt;
+use core::marker::PhantomData;
+use core::panic::Location;
+use core::sync::atomic::Ordering;
+use sched::WaitReason;
+
+/// Runs `f`, which may start goroutines that borrow from this stack; returns when all of them have ended, by return or
+/// by [`goexit`](crate::goexit), and are counted out. The form is `std::thread::scope`'s.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let mut squares = [1, 2, 3];
+/// csp::scope(|s| {
+///     for x in &mut squares {
+///         s.go(move || *x *= *x);
+///     }
+/// });
+/// assert_eq!(squares, [1, 4, 9]);
+/// # });
+/// ```
+pub fn scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let scope = Scope {
+        running: Arc::default(),
+        scope: PhantomData,
+        env: PhantomData,
+    };
+    let me = sched::current();
+    let open = Open {
+        running: &scope.running,
+        outer: me.param.load(Ordering::Relaxed) as *const Open,
+    };
+    me.param.store(&raw const open as usize, Ordering::Relaxed);
+    let value = f(&scope);
+    scope.running.wait(WaitReason::Join);
+    me.param.store(open.outer as usize, Ordering::Relaxed);
+    value
+}
+
+/// One scope that a goroutine is inside of, on its own stack. The innermost is found through the G's `param` word,
+/// which nothing else uses; it is 0 again when the goroutine ends.
+struct Open {
+    running: *const Arc<Counter>,
+    outer: *const Open,
+}
+
+/// Waits for all goroutines that may borrow from the calling one's stack: it is about to end without returning from its
+/// frames.
+pub(crate) fn wait_for_open_scopes() {
+    let me = sched::current();
+    let mut at = me.param.load(Ordering::Relaxed) as *const Open;
+    while !at.is_null() {
+        // SAFETY: the frames of open scopes are above us on this very stack.
+        let (running, outer) = unsafe { (&*(*at).running, (*at).outer) };
+        running.wait(WaitReason::Join);
+        at = outer;
+    }
+    me.param.store(0, Ordering::Relaxed);
+}
+
+/// Where [`scope`]'s goroutines are started.
+pub struct Scope<'scope, 'env: 'scope> {
+    running: Arc<Counter>,
+    /// Invariant in both, as in `std`: a longer or a shorter life must not be passed off as this one.
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// Starts a goroutine that may borrow what outlives the scope.
+    #[track_caller]
+    pub fn go<F>(&'scope self, f: F)
+    where
+        F: FnOnce() + Send + 'scope,
+    {
+        self.running.add(1);
+        let hook = self.running.clone().into_hook();
+        // SAFETY: `scope` returns, and `goexit` leaves its frame, only when the hook has taken this goroutine off the
+        // count; by then it has ended and `f` is dropped or leaked.
+        unsafe { sched::newproc_scoped(f, Location::caller(), Some(hook)) };
+    }
+
+    /// Starts a goroutine that may borrow what outlives the scope, and whose result can be waited for.
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let packet = Arc::new(Packet::new());
+        let theirs = packet.clone();
+        self.running.add(1);
+        let hook = packet.clone().into_scoped_hook(self.running.clone());
+        // SAFETY: as in `go`.
+        let id = unsafe {
+            sched::newproc_scoped(move || theirs.deliver(f()), Location::caller(), Some(hook))
+        };
+        ScopedJoinHandle {
+            packet,
+            id,
+            scope: PhantomData,
+        }
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scope")
+    }
+}
+
+/// The right to the result of a goroutine of a scope.
+pub struct ScopedJoinHandle<'scope, T> {
+    packet: Arc<Packet<T>>,
+    id: u64,
+    scope: PhantomData<&'scope mut &'scope ()>,
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// Waits until the goroutine has ended and gives its result.
+    ///
+    /// # Panics
+    ///
+    /// If it ended by [`goexit`](crate::goexit), so that there is no result.
+    #[track_caller]
+    pub fn join(self) -> T {
+        self.packet.join(self.id)
+    }
+
+    /// The goroutine's number.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+}
+
+impl<T> Drop for ScopedJoinHandle<'_, T> {
+    fn drop(&mut self) {
+        self.packet.detach();
+    }
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ScopedJoinHandle(goroutine {})", self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scope;
+    use crate::{go, goexit, spawn};
+    use alloc::vec::Vec;
+    use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+    #[test]
+    fn children_borrow_and_are_over_at_the_end() {
+        sched::testing::run(2, 2, || {
+            let mut lens = [0; 100];
+            let before = sched::num_goroutine();
+            scope(|s| {
+                for (i, l) in lens.iter_mut().enumerate() {
+                    s.go(move || {
+                        sched::yield_now();
+                        *l = i;
+                    });
+                }
+            });
+            assert_eq!(sched::num_goroutine(), before);
+            assert!(lens.iter().copied().eq(0..100));
+        });
+    }
+
+    #[test]
+    fn results_come_through_handles() {
+        sched::testing::run(2, 2, || {
+            let words = ["g", "p", "machine"];
+            let lens: Vec<usize> = scope(|s| {
+                let hs: Vec<_> = words.iter().map(|w| s.spawn(move || w.len())).collect();
+                hs.into_iter().map(|h| h.join()).collect()
+            });
+            assert_eq!(lens, [1, 1, 7]);
+        });
+    }
+
+    #[test]
+    fn a_child_that_goexits_is_over_too() {
+        sched::testing::run(2, 2, || {
+            let n = AtomicU32::new(0);
+            scope(|s| {
+                for i in 0..20 {
+                    let n = &n;
+                    s.go(move || {
+                        n.fetch_add(1, SeqCst);
+                        if i % 2 == 0 {
+                            goexit()
+                        }
+                    });
+                }
+            });
+            assert_eq!(n.load(SeqCst), 20);
+        });
+    }
+
+    #[test]
+    fn a_parent_that_goexits_waits_for_its_children() {
+        static DONE: AtomicU32 = AtomicU32::new(0);
+        sched::testing::run(2, 2, || {
+            let (tx, rx) = crate::chan::<()>(0);
+            go(move || {
+                let _tx = tx;
+                let local = AtomicU32::new(7);
+                scope(|outer| {
+                    outer.go(|| {
+                        for _ in 0..100 {
+                            sched::yield_now();
+                        }
+                        DONE.fetch_add(local.load(SeqCst), SeqCst);
+                    });
+                    scope(|inner| {
+                        inner.go(|| {
+                            sched::yield_now();
+                            DONE.fetch_add(local.load(SeqCst), SeqCst);
+                        });
+                        goexit()
+                    })
+                });
+            });
+            while DONE.load(SeqCst) != 14 {
+                sched::yield_now();
+            }
+            // goexit runs no destructors, so the channel stays open.
+            assert!(rx.try_recv().is_err());
+        });
+    }
+
+    #[test]
+    fn scopes_nest_over_goroutines() {
+        fn fib(n: u32) -> u64 {
+            if n < 2 {
+                return n.into();
+            }
+            let (mut a, mut b) = (0, 0);
+            scope(|s| {
+                s.go(|| a = fib(n - 1));
+                b = fib(n - 2);
+            });
+            a + b
+        }
+        sched::testing::run(2, 2, || {
+            assert_eq!(fib(12), 144);
+            assert_eq!(spawn(|| fib(10)).join(), 55);
+        });
+    }
+}

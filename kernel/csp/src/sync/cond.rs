@@ -1,0 +1,94 @@
+//! A condition variable (Go: `sync.Cond`, `notifyList` in `runtime/sema.go`).
+
+use super::MutexGuard;
+use crate::waitq::{WaitQueue, Waiter, unlock_then_ready};
+use base::{Rank, SpinLock};
+use core::fmt;
+use core::ptr;
+use sched::WaitReason;
+
+/// Goroutines that wait for something to become true under a [`Mutex`](super::Mutex).
+///
+/// A signal goes to the one that has waited longest, and only to one that waited before it. There are no spurious
+/// wake-ups, but others may have been faster at the lock: check again.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::sync::{Cond, Mutex};
+/// static READY: Mutex<bool> = Mutex::new(false);
+/// static CHANGED: Cond = Cond::new();
+/// csp::go(|| {
+///     *READY.lock() = true;
+///     CHANGED.notify_one();
+/// });
+/// let mut ready = READY.lock();
+/// while !*ready {
+///     ready = CHANGED.wait(ready);
+/// }
+/// # });
+/// ```
+pub struct Cond {
+    waiters: SpinLock<WaitQueue>,
+}
+
+impl Default for Cond {
+    fn default() -> Self {
+        Cond::new()
+    }
+}
+
+impl Cond {
+    /// A condition that nobody waits for.
+    pub const fn new() -> Cond {
+        Cond {
+            waiters: SpinLock::new(Rank::Channel, WaitQueue::new()),
+        }
+    }
+
+    /// Unlocks `guard`'s mutex, waits for a signal, locks again. No signal that comes after the unlocking is missed.
+    pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        let mutex = guard.mutex();
+        let w = Waiter::new(ptr::null_mut());
+        // In the list before the mutex is free, so that who changes the condition afterwards finds us; `asleep` tells it
+        // whether there is somebody to wake.
+        w.asleep.set(false);
+        // SAFETY: `w` lives in this frame, which we leave only when it is in no list.
+        unsafe { self.waiters.lock().push_back(&w) };
+        drop(guard);
+        let waiters = self.waiters.lock();
+        if w.success.get() {
+            drop(waiters);
+        } else {
+            w.asleep.set(true);
+            sched::park_unlock(waiters, WaitReason::SyncCondWait);
+        }
+        mutex.lock()
+    }
+
+    /// Wakes the one that has waited longest, if there is one (Go: `Signal`).
+    pub fn notify_one(&self) {
+        let mut waiters = self.waiters.lock();
+        if let Some(first) = waiters.pop() {
+            let asleep = first.waiter().asleep.get();
+            // Under the lock: one that is awake leaves its frame as soon as it sees the mark.
+            let g = first.succeed();
+            if asleep {
+                unlock_then_ready(waiters, g);
+            }
+        }
+    }
+
+    /// Wakes all that wait (Go: `Broadcast`).
+    pub fn notify_all(&self) {
+        let mut waiters = self.waiters.lock();
+        let all = waiters.pop_all();
+        drop(waiters);
+        all.ready(true);
+    }
+}
+
+impl fmt::Debug for Cond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cond")
+    }
+}

@@ -1,0 +1,308 @@
+//! Mutual exclusion between goroutines (Go: `internal/sync/mutex.go`).
+
+use crate::waitq::{WaitQueue, Waiter, unlock_then_ready};
+use base::{Rank, SpinLock};
+use core::cell::UnsafeCell;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering};
+use sched::WaitReason;
+
+/// Somebody has the lock.
+const LOCKED: u32 = 1;
+/// Somebody is in the list: `unlock` takes the slow path.
+const WAITERS: u32 = 2;
+/// One waiter was woken and is about to try: `unlock` wakes no second one.
+const WOKEN: u32 = 4;
+/// A waiter has waited for more than [`STARVING_NS`]: the lock is handed from owner to first waiter, newcomers queue.
+const STARVING: u32 = 8;
+
+/// How long a waiter loses to newcomers before it gets the lock handed over, in ns (Go: `starvationThresholdNs`).
+const STARVING_NS: u64 = 1_000_000;
+
+/// The word and the list; [`Mutex`] adds the value.
+///
+/// ```text
+///            lock (CAS)               lock, taken: park
+///   free  <-------------->  LOCKED  -------------------->  LOCKED|WAITERS
+///            unlock (CAS)                                        |  unlock: free it, wake the first waiter (WOKEN),
+///                                                                |  which competes with newcomers
+///                                   woken, lost again, > 1 ms    v
+///   LOCKED|WAITERS|STARVING  <-------------------------------  (normal)
+///        |    unlock: the first waiter owns it, LOCKED stays set; back to normal when it was the last one or had
+///        +--> waited less than 1 ms
+/// ```
+///
+/// WAITERS, WOKEN and STARVING change under the list's lock only. Nobody is missed: a G sets WAITERS and sees LOCKED in
+/// one step under that lock; the owner's fast unlock then fails, and its slow one waits for the list's lock, which is
+/// dropped when the G is asleep.
+struct Raw {
+    word: AtomicU32,
+    list: SpinLock<WaitQueue>,
+}
+
+impl Raw {
+    const fn new() -> Raw {
+        Raw {
+            word: AtomicU32::new(0),
+            list: SpinLock::new(Rank::Channel, WaitQueue::new()),
+        }
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        word & (LOCKED | STARVING) == 0
+            // Acquire: pairs with the Release of `unlock`.
+            && self
+                .word
+                .compare_exchange(word, word | LOCKED, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    #[inline]
+    fn lock(&self) {
+        if !self.try_lock() {
+            self.lock_slow();
+        }
+    }
+
+    #[cold]
+    fn lock_slow(&self) {
+        let mut w = Waiter::new(ptr::null_mut());
+        let mut woken = 0;
+        loop {
+            let mut list = self.list.lock();
+            // Taken, or asked for: in one step, see above. Newcomers do not compete while the lock is starving, but it
+            // is never free then.
+            let word = self.word.fetch_or(WAITERS, Ordering::Relaxed);
+            if word & LOCKED == 0 {
+                if self.try_lock() {
+                    // Ours. WOKEN was meant for us; the list may be empty.
+                    let mut clear = woken;
+                    if list.is_empty() {
+                        clear |= WAITERS;
+                    }
+                    self.word.fetch_and(!clear, Ordering::Relaxed);
+                    return;
+                }
+                // A newcomer was faster, without the list's lock: again.
+                continue;
+            }
+            let now = sched::now_ns();
+            if w.since_ns == 0 {
+                w.since_ns = now;
+            } else if now - w.since_ns > STARVING_NS {
+                self.word.fetch_or(STARVING, Ordering::Relaxed);
+            }
+            if woken == 0 {
+                // SAFETY: `w` lives in this frame, which we leave only when it is in no list.
+                unsafe { list.push_back(&w) };
+            } else {
+                self.word.fetch_and(!WOKEN, Ordering::Relaxed);
+                // SAFETY: as above.
+                unsafe { list.push_front(&w) };
+            }
+            sched::park_unlock(list, WaitReason::SyncMutexLock);
+            if w.success.get() {
+                // Handed over, LOCKED stayed set for us. The list's lock ordered us after the last owner.
+                return;
+            }
+            woken = WOKEN;
+        }
+    }
+
+    #[inline]
+    fn unlock(&self) {
+        // Release: pairs with the Acquire of `try_lock`.
+        if self
+            .word
+            .compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed)
+            .is_err()
+        {
+            self.unlock_slow();
+        }
+    }
+
+    #[cold]
+    fn unlock_slow(&self) {
+        let mut list = self.list.lock();
+        let word = self.word.load(Ordering::Relaxed);
+        if word & STARVING != 0 {
+            return self.hand_over(list);
+        }
+        if word & WOKEN != 0 || list.is_empty() {
+            // One is on its way, or there is none.
+            let clear = if list.is_empty() && word & WOKEN == 0 {
+                LOCKED | WAITERS
+            } else {
+                LOCKED
+            };
+            self.word.fetch_and(!clear, Ordering::Release);
+            return;
+        }
+        let Some(first) = list.pop() else {
+            unreachable!("a list of a Mutex has no select waiters")
+        };
+        self.word.fetch_or(WOKEN, Ordering::Relaxed);
+        self.word.fetch_and(!LOCKED, Ordering::Release);
+        unlock_then_ready(list, first.fail());
+    }
+
+    /// Starving: the first waiter owns the lock from here on, and runs next on this P (golang/go #33747).
+    fn hand_over(&self, mut list: base::SpinGuard<'_, WaitQueue>) {
+        let Some(first) = list.pop() else {
+            // The only waiter was woken before the mode began and is about to look: normal again.
+            self.word
+                .fetch_and(!(LOCKED | STARVING | WAITERS), Ordering::Release);
+            return;
+        };
+        let waited = sched::now_ns().saturating_sub(first.waiter().since_ns);
+        let mut clear = 0;
+        if list.is_empty() {
+            clear |= WAITERS;
+        }
+        if list.is_empty() || waited < STARVING_NS {
+            clear |= STARVING;
+        }
+        self.word.fetch_and(!clear, Ordering::Relaxed);
+        unlock_then_ready(list, first.succeed());
+        sched::goyield();
+    }
+}
+
+/// A lock around a value. One goroutine at a time has it; the others are parked, in order.
+///
+/// A newcomer may overtake a waiter that was just woken; a waiter that has lost for 1 ms gets the lock handed over
+/// (Go's two modes). A goroutine that ends by [`goexit`](crate::goexit) keeps what it has locked.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// static TOTAL: csp::sync::Mutex<u32> = csp::sync::Mutex::new(0);
+/// let hs: Vec<_> = (0..10).map(|_| csp::spawn(|| *TOTAL.lock() += 1)).collect();
+/// for h in hs {
+///     h.join();
+/// }
+/// assert_eq!(*TOTAL.lock(), 10);
+/// # });
+/// ```
+pub struct Mutex<T: ?Sized> {
+    raw: Raw,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: one G at a time reaches the value, Gs on different CPUs in turn, which `T: Send` allows.
+unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
+
+impl<T> Mutex<T> {
+    /// A free lock around `value`.
+    pub const fn new(value: T) -> Mutex<T> {
+        Mutex {
+            raw: Raw::new(),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// The value, without the lock.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    /// Takes the lock, waits for it. A goroutine that has it already waits for ever.
+    #[inline]
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        self.raw.lock();
+        MutexGuard::new(self)
+    }
+
+    /// Takes the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.raw.try_lock().then(|| MutexGuard::new(self))
+    }
+
+    /// The value: nobody else can have the lock.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Mutex::new(T::default())
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    fn from(value: T) -> Self {
+        Mutex::new(value)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.try_lock() {
+            Some(v) => write!(f, "Mutex({:?})", &*v),
+            None => f.write_str("Mutex(<locked>)"),
+        }
+    }
+}
+
+/// The right to the value of a [`Mutex`]; dropping it unlocks.
+#[must_use = "the lock is released when the guard is dropped"]
+pub struct MutexGuard<'a, T: ?Sized> {
+    mutex: &'a Mutex<T>,
+    /// As `std`'s it stays with its goroutine.
+    not_send: PhantomData<*const ()>,
+}
+
+// SAFETY: a shared guard gives out shared references only.
+unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
+
+impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    fn new(mutex: &'a Mutex<T>) -> Self {
+        MutexGuard {
+            mutex,
+            not_send: PhantomData,
+        }
+    }
+
+    /// The lock that this guard holds.
+    pub(super) fn mutex(&self) -> &'a Mutex<T> {
+        self.mutex
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        // SAFETY: the guard is the right to the value.
+        unsafe { &*self.mutex.value.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and `self` is unique.
+        unsafe { &mut *self.mutex.value.get() }
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.mutex.raw.unlock();
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

@@ -1,0 +1,191 @@
+//! Things that happen once (Go: `sync.Once`, `sync.OnceValue`).
+
+use crate::waitq::{WaitQueue, Waiter};
+use base::{Rank, SpinLock};
+use core::cell::UnsafeCell;
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering};
+use sched::WaitReason;
+
+const NEW: u32 = 0;
+const RUNNING: u32 = 1;
+const DONE: u32 = 2;
+
+/// Runs one function once, whoever comes; all who come meanwhile wait until it has returned.
+///
+/// A function that ends its goroutine by [`goexit`](crate::goexit) never returns: those who wait do so for ever.
+pub struct Once {
+    state: AtomicU32,
+    waiters: SpinLock<WaitQueue>,
+}
+
+impl Default for Once {
+    fn default() -> Self {
+        Once::new()
+    }
+}
+
+impl Once {
+    /// One whose function has not run.
+    pub const fn new() -> Once {
+        Once {
+            state: AtomicU32::new(NEW),
+            waiters: SpinLock::new(Rank::Channel, WaitQueue::new()),
+        }
+    }
+
+    /// Runs `f` if this is the first call; returns when the first call's `f` has returned. Calling it from within `f`
+    /// waits for ever.
+    #[inline]
+    pub fn call_once<F: FnOnce()>(&self, f: F) {
+        if !self.is_completed() {
+            self.call_slow(f);
+        }
+    }
+
+    /// Whether the function has returned.
+    #[inline]
+    pub fn is_completed(&self) -> bool {
+        // Acquire: pairs with the Release below; what the function did is visible.
+        self.state.load(Ordering::Acquire) == DONE
+    }
+
+    #[cold]
+    fn call_slow<F: FnOnce()>(&self, f: F) {
+        if self
+            .state
+            .compare_exchange(NEW, RUNNING, Ordering::Acquire, Ordering::Acquire)
+            .is_ok()
+        {
+            f();
+            let mut waiters = self.waiters.lock();
+            // Under the lock: who sees RUNNING there is in the list before we look.
+            self.state.store(DONE, Ordering::Release);
+            let batch = waiters.pop_all();
+            drop(waiters);
+            batch.ready(true);
+            return;
+        }
+        let mut waiters = self.waiters.lock();
+        if self.is_completed() {
+            return;
+        }
+        let w = Waiter::new(ptr::null_mut());
+        // SAFETY: `w` lives in this frame, which we leave only once it was popped.
+        unsafe { waiters.push_back(&w) };
+        sched::park_unlock(waiters, WaitReason::SyncMutexLock);
+    }
+}
+
+impl fmt::Debug for Once {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Once(completed: {})", self.is_completed())
+    }
+}
+
+/// A value that is made once.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// static TABLE: csp::sync::OnceLock<Vec<u32>> = csp::sync::OnceLock::new();
+/// assert_eq!(TABLE.get(), None);
+/// assert_eq!(TABLE.get_or_init(|| vec![1, 2, 3]).len(), 3);
+/// assert_eq!(TABLE.set(vec![]), Err(vec![]));
+/// # });
+/// ```
+pub struct OnceLock<T> {
+    once: Once,
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+// SAFETY: the value is written once before `once` is completed (by a G that may differ from those that read it, hence
+// `Send`) and shared afterwards (`Sync`).
+unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
+// SAFETY: as movable as its value.
+unsafe impl<T: Send> Send for OnceLock<T> {}
+
+impl<T> OnceLock<T> {
+    /// One without a value.
+    pub const fn new() -> OnceLock<T> {
+        OnceLock {
+            once: Once::new(),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// The value, if there is one.
+    pub fn get(&self) -> Option<&T> {
+        // SAFETY: completed means written.
+        self.once
+            .is_completed()
+            .then(|| unsafe { (*self.value.get()).assume_init_ref() })
+    }
+
+    /// The value; made by `f` if there is none yet. Who comes while `f` runs waits.
+    pub fn get_or_init<F: FnOnce() -> T>(&self, f: F) -> &T {
+        self.once.call_once(|| {
+            let value = f();
+            // SAFETY: `call_once` runs one closure, and nobody reads before it is completed.
+            unsafe { (*self.value.get()).write(value) };
+        });
+        // SAFETY: `call_once` returns when the value was written.
+        unsafe { (*self.value.get()).assume_init_ref() }
+    }
+
+    /// Sets the value.
+    ///
+    /// # Errors
+    ///
+    /// Gives `value` back if there is one already.
+    pub fn set(&self, value: T) -> Result<(), T> {
+        let mut value = Some(value);
+        self.once.call_once(|| {
+            if let Some(v) = value.take() {
+                // SAFETY: as in `get_or_init`.
+                unsafe { (*self.value.get()).write(v) };
+            }
+        });
+        match value {
+            None => Ok(()),
+            Some(v) => Err(v),
+        }
+    }
+
+    /// The value, without the lock.
+    pub fn into_inner(mut self) -> Option<T> {
+        self.take()
+    }
+
+    /// Takes the value out; there is none afterwards.
+    pub fn take(&mut self) -> Option<T> {
+        if !self.once.is_completed() {
+            return None;
+        }
+        self.once = Once::new();
+        // SAFETY: it was completed, and is not any more.
+        Some(unsafe { (*self.value.get()).assume_init_read() })
+    }
+}
+
+impl<T> Default for OnceLock<T> {
+    fn default() -> Self {
+        OnceLock::new()
+    }
+}
+
+impl<T> Drop for OnceLock<T> {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.get() {
+            Some(v) => write!(f, "OnceLock({v:?})"),
+            None => f.write_str("OnceLock(<unset>)"),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! A counting semaphore (Go: `golang.org/x/sync/semaphore`, and `runtime/sema.go` below it).
+
+use crate::waitq::{WaitQueue, Waiter, unlock_then_ready};
+use base::{Rank, SpinLock};
+use core::fmt;
+use core::ptr;
+use sched::WaitReason;
+
+/// A number of permits. [`acquire`](Semaphore::acquire) takes one, [`release`](Semaphore::release) gives one back;
+/// there is no guard, so that one goroutine may acquire and another release.
+///
+/// Permits go to waiters in order; a newcomer overtakes nobody.
+pub struct Semaphore {
+    state: SpinLock<State>,
+}
+
+struct State {
+    permits: usize,
+    waiters: WaitQueue,
+}
+
+impl Semaphore {
+    /// A semaphore with `permits` permits.
+    pub const fn new(permits: usize) -> Semaphore {
+        Semaphore {
+            state: SpinLock::new(
+                Rank::Channel,
+                State {
+                    permits,
+                    waiters: WaitQueue::new(),
+                },
+            ),
+        }
+    }
+
+    /// Takes a permit, waits for one.
+    pub fn acquire(&self) {
+        let mut state = self.state.lock();
+        if state.permits > 0 {
+            state.permits -= 1;
+            return;
+        }
+        let w = Waiter::new(ptr::null_mut());
+        // SAFETY: `w` lives in this frame, which we leave only once it was popped; the popper's permit is ours.
+        unsafe { state.waiters.push_back(&w) };
+        sched::park_unlock(state, WaitReason::SemAcquire);
+    }
+
+    /// Takes a permit if one is free; says whether it did.
+    pub fn try_acquire(&self) -> bool {
+        let mut state = self.state.lock();
+        let free = state.permits > 0;
+        state.permits -= usize::from(free);
+        free
+    }
+
+    /// Gives a permit back: to the first waiter, if there is one.
+    pub fn release(&self) {
+        let mut state = self.state.lock();
+        match state.waiters.pop() {
+            Some(first) => unlock_then_ready(state, first.succeed()),
+            None => state.permits += 1,
+        }
+    }
+
+    /// Permits that are free at this moment.
+    pub fn available(&self) -> usize {
+        self.state.lock().permits
+    }
+}
+
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Semaphore({} free)", self.available())
+    }
+}

@@ -1,0 +1,176 @@
+//! Waiting for a number of goroutines (Go: `sync.WaitGroup`).
+
+use crate::waitq::{WaitQueue, Waiter};
+use alloc::sync::Arc;
+use base::{Rank, SpinLock};
+use core::fmt;
+use core::panic::Location;
+use core::ptr;
+use core::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use sched::{ExitHook, WaitReason};
+
+/// Counts goroutines that are under way; [`wait`](WaitGroup::wait) returns when the count is 0. A clone is another
+/// handle to the same counter.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let wg = csp::sync::WaitGroup::new();
+/// for i in 0..10 {
+///     wg.go(move || assert!(i < 10));
+/// }
+/// wg.wait();
+/// # });
+/// ```
+#[derive(Clone, Default)]
+pub struct WaitGroup {
+    counter: Arc<Counter>,
+}
+
+impl WaitGroup {
+    /// A group with count 0.
+    pub fn new() -> WaitGroup {
+        WaitGroup::default()
+    }
+
+    /// Adds `n` to the count.
+    ///
+    /// # Panics
+    ///
+    /// If the count falls below 0, or rises from 0 while somebody waits.
+    #[track_caller]
+    pub fn add(&self, n: i64) {
+        self.counter.add(n);
+    }
+
+    /// Takes 1 from the count.
+    ///
+    /// # Panics
+    ///
+    /// If it was 0.
+    #[track_caller]
+    pub fn done(&self) {
+        self.counter.add(-1);
+    }
+
+    /// Waits until the count is 0.
+    ///
+    /// # Panics
+    ///
+    /// If the group was used again before this call came back.
+    #[track_caller]
+    pub fn wait(&self) {
+        self.counter.wait(WaitReason::SyncWaitGroupWait);
+    }
+
+    /// Starts a goroutine that counts until it has ended, be it by [`goexit`](crate::goexit) (Go: `WaitGroup.Go`).
+    /// When [`wait`](Self::wait) returns it is no longer counted in [`sched::num_goroutine`] either.
+    #[track_caller]
+    pub fn go<F>(&self, f: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        self.counter.add(1);
+        let hook = self.counter.clone().into_hook();
+        sched::newproc_hook(f, Location::caller(), hook);
+    }
+}
+
+impl fmt::Debug for WaitGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n = self.counter.count.load(Ordering::Relaxed);
+        write!(f, "WaitGroup({n})")
+    }
+}
+
+/// The counter behind [`WaitGroup`] and `scope`.
+///
+/// The count is changed without the lock. Nobody is missed: a waiter looks at the count again under the lock before it
+/// enters the list, and who brings the count to 0 takes the lock afterwards. If that one comes first, the waiter sees
+/// 0; else it is in the list.
+pub(crate) struct Counter {
+    count: AtomicI64,
+    /// Length of `waiters`, for the look of `add`.
+    waiting: AtomicUsize,
+    waiters: SpinLock<WaitQueue>,
+}
+
+impl Default for Counter {
+    fn default() -> Counter {
+        Counter {
+            count: AtomicI64::new(0),
+            waiting: AtomicUsize::new(0),
+            waiters: SpinLock::new(Rank::Channel, WaitQueue::new()),
+        }
+    }
+}
+
+impl Counter {
+    #[track_caller]
+    pub(crate) fn add(&self, n: i64) {
+        // AcqRel: what the finished goroutines did happens before `wait` returns.
+        let before = self.count.fetch_add(n, Ordering::AcqRel);
+        let after = before.wrapping_add(n);
+        assert!(after >= 0, "negative WaitGroup counter");
+        if n > 0 && before == 0 && self.waiting.load(Ordering::Acquire) != 0 {
+            misuse("add called concurrently with wait");
+        }
+        if n < 0 && after == 0 {
+            self.wake_all();
+        }
+    }
+
+    pub(crate) fn wait(&self, reason: WaitReason) {
+        // Acquire: pairs with the AcqRel of the last `add`.
+        if self.count.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let mut waiters = self.waiters.lock();
+        if self.count.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let w = Waiter::new(ptr::null_mut());
+        // SAFETY: `w` lives in this frame, which we leave only once it was popped.
+        unsafe { waiters.push_back(&w) };
+        self.waiting.fetch_add(1, Ordering::Release);
+        sched::park_unlock(waiters, reason);
+        if self.count.load(Ordering::Acquire) != 0 {
+            misuse("reused before the previous wait has returned");
+        }
+    }
+
+    fn wake_all(&self) {
+        let mut waiters = self.waiters.lock();
+        if waiters.is_empty() {
+            return;
+        }
+        if self.count.load(Ordering::Acquire) != 0 {
+            misuse("add called concurrently with wait");
+        }
+        self.waiting.store(0, Ordering::Release);
+        let batch = waiters.pop_all();
+        drop(waiters);
+        batch.ready(true);
+    }
+
+    /// A hook that takes 1 from the count when its goroutine has ended and is counted out.
+    pub(crate) fn into_hook(self: Arc<Self>) -> ExitHook {
+        ExitHook {
+            f: Self::ended,
+            arg: Arc::into_raw(self) as usize,
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `arg` comes from [`into_hook`](Self::into_hook) and is used once.
+    unsafe fn ended(arg: usize) {
+        // SAFETY: the hook runs once, and owns this count.
+        let counter = unsafe { Arc::from_raw(arg as *const Counter) };
+        counter.add(-1);
+    }
+}
+
+#[track_caller]
+fn misuse(what: &str) -> ! {
+    panic!("WaitGroup misuse: {what}")
+}

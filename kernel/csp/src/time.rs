@@ -1,0 +1,156 @@
+//! Time: monotonic instants and sleep. [`Duration`] is `core`'s.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub, SubAssign};
+pub use core::time::Duration;
+
+/// A moment of the machine's monotonic clock, counted from its start. Sums and differences that leave its range of 584
+/// years are cut to it (Go: `time.Time` with a monotonic reading).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant {
+    ns: u64,
+}
+
+/// A duration in ns, cut to what a `u64` holds.
+pub(crate) fn saturating_ns(d: Duration) -> u64 {
+    d.as_nanos().try_into().unwrap_or(u64::MAX)
+}
+
+impl Instant {
+    /// Now.
+    pub fn now() -> Instant {
+        Instant {
+            ns: sched::now_ns(),
+        }
+    }
+
+    /// Time since this moment; zero if it lies ahead.
+    pub fn elapsed(&self) -> Duration {
+        Instant::now().duration_since(*self)
+    }
+
+    /// Time since `earlier`; zero if that is later.
+    pub fn duration_since(&self, earlier: Instant) -> Duration {
+        Duration::from_nanos(self.ns.saturating_sub(earlier.ns))
+    }
+
+    /// Time since `earlier`, `None` if that is later.
+    pub fn checked_duration_since(&self, earlier: Instant) -> Option<Duration> {
+        self.ns.checked_sub(earlier.ns).map(Duration::from_nanos)
+    }
+
+    /// This moment and `d`, `None` if the clock never gets there.
+    pub fn checked_add(&self, d: Duration) -> Option<Instant> {
+        let ns = self.ns.checked_add(d.as_nanos().try_into().ok()?)?;
+        Some(Instant { ns })
+    }
+
+    /// This moment less `d`, `None` if that is before the machine's start.
+    pub fn checked_sub(&self, d: Duration) -> Option<Instant> {
+        let ns = self.ns.checked_sub(d.as_nanos().try_into().ok()?)?;
+        Some(Instant { ns })
+    }
+
+    /// Time since the machine's start.
+    pub fn since_start(&self) -> Duration {
+        Duration::from_nanos(self.ns)
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Instant;
+    fn add(self, d: Duration) -> Instant {
+        Instant {
+            ns: self.ns.saturating_add(saturating_ns(d)),
+        }
+    }
+}
+
+impl Sub<Duration> for Instant {
+    type Output = Instant;
+    fn sub(self, d: Duration) -> Instant {
+        Instant {
+            ns: self.ns.saturating_sub(saturating_ns(d)),
+        }
+    }
+}
+
+impl Sub<Instant> for Instant {
+    type Output = Duration;
+    fn sub(self, earlier: Instant) -> Duration {
+        self.duration_since(earlier)
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, d: Duration) {
+        *self = *self + d;
+    }
+}
+
+impl SubAssign<Duration> for Instant {
+    fn sub_assign(&mut self, d: Duration) {
+        *self = *self - d;
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Instant({:?})", self.since_start())
+    }
+}
+
+/// Parks the calling goroutine for at least `d` (Go: `time.Sleep`). Zero returns at once.
+pub fn sleep(d: Duration) {
+    if !d.is_zero() {
+        sched::sleep_ns(saturating_ns(d));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Instant, sleep};
+
+    #[test]
+    fn arithmetic_saturates() {
+        sched::testing::run(1, 1, || {
+            let now = Instant::now();
+            let end = now + Duration::MAX;
+            assert_eq!(end, end + Duration::from_secs(1));
+            assert_eq!(now.checked_add(Duration::MAX), None);
+            assert_eq!(now.checked_sub(Duration::MAX), None);
+            assert_eq!(now - end, Duration::ZERO);
+            let later = now + Duration::from_millis(3);
+            assert_eq!(later - now, Duration::from_millis(3));
+            assert_eq!(now.checked_duration_since(later), None);
+        });
+    }
+
+    #[test]
+    fn sleep_lasts_at_least_as_long() {
+        sched::testing::run(2, 2, || {
+            for ms in [1, 5, 20] {
+                let (start, d) = (Instant::now(), Duration::from_millis(ms));
+                sleep(d);
+                assert!(start.elapsed() >= d);
+            }
+            sleep(Duration::ZERO);
+        });
+    }
+
+    #[test]
+    fn sleepers_wake_in_order_of_their_deadlines() {
+        sched::testing::run(2, 2, || {
+            let (tx, rx) = crate::chan::<u64>(16);
+            for k in [3, 1, 2, 5, 4] {
+                let tx = tx.clone();
+                crate::go(move || {
+                    sleep(Duration::from_millis(30 * k));
+                    tx.send(k).unwrap();
+                });
+            }
+            drop(tx);
+            assert!(rx.into_iter().eq(1..=5));
+        });
+    }
+}

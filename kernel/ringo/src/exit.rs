@@ -1,0 +1,85 @@
+//! The end of a program.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use base::{PreemptGuard, Rank, SpinLock};
+use core::sync::atomic::{AtomicU64, Ordering};
+use sched::{Commit, GRef, WaitReason};
+
+type Callback = Box<dyn FnOnce() + Send>;
+
+static CALLBACKS: SpinLock<Vec<Callback>> = SpinLock::new(Rank::Channel, Vec::new());
+/// Number of the goroutine that ends the program; 0: none yet.
+static LEAVING: AtomicU64 = AtomicU64::new(0);
+
+/// Registers `f` to run when the program ends by itself: `main` returns, or somebody calls [`exit`]. The one that was
+/// registered last runs first, all on the goroutine that ends the program. A fatal error runs none of them.
+pub fn at_exit<F>(f: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    let f: Callback = Box::new(f);
+    CALLBACKS.lock().push(f);
+}
+
+/// Ends the program with exit status `code`; 0 is success. Runs what [`at_exit`] registered, waits for no goroutine.
+///
+/// If two goroutines call it, the first one ends the program and the other waits. Called from within an `at_exit`
+/// function, it leaves out the ones that have not run.
+pub fn exit(code: i32) -> ! {
+    let me = sched::current().id();
+    // Relaxed: only the numbers count, the callbacks are under their lock.
+    match LEAVING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => run_callbacks(),
+        Err(other) if other == me => {}
+        Err(_) => wait_for_the_end(),
+    }
+    end_machine(code)
+}
+
+fn run_callbacks() {
+    loop {
+        // One at a time: a callback may register another one.
+        let last = CALLBACKS.lock().pop();
+        match last {
+            Some(f) => f(),
+            None => return,
+        }
+    }
+}
+
+fn wait_for_the_end() -> ! {
+    unsafe fn stay(_: GRef, _: usize) -> bool {
+        true
+    }
+    loop {
+        let commit = Commit { f: stay, arg: 0 };
+        // SAFETY: `stay` uses nothing; that nobody readies the G is what is wanted.
+        unsafe { sched::gopark(PreemptGuard::new(), WaitReason::None, commit) };
+    }
+}
+
+/// The status goes to the runner over the control channel, since the exit device carries none but the kernel's own.
+#[cfg(ringo_kernel)]
+fn end_machine(code: i32) -> ! {
+    let event = alloc::format!("\u{1}{{\"event\":\"exit\",\"code\":{code}}}\n");
+    arch::control_write(event.as_bytes());
+    arch::exit(exit_code(code))
+}
+
+/// On the host machine the process says it itself, in the runner's words.
+#[cfg(not(ringo_kernel))]
+fn end_machine(code: i32) -> ! {
+    if code != 0 {
+        crate::eprintln!("exit status {code}");
+    }
+    arch::exit(exit_code(code))
+}
+
+fn exit_code(code: i32) -> arch::ExitCode {
+    if code == 0 {
+        arch::ExitCode::Success
+    } else {
+        arch::ExitCode::ProgramFailed
+    }
+}

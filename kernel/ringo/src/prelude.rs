@@ -1,0 +1,31 @@
+//! All names that programs use: `use ringo::prelude::*;`.
+//!
+//! | | |
+//! |---|---|
+//! | goroutines | [`go`], [`spawn`], [`JoinHandle`], [`scope()`], [`yield_now`], [`goexit`], [`checkpoint`], [`current`], [`num_cpu`], [`num_goroutine`] |
+//! | channels | [`chan()`], [`Sender`], [`Receiver`], [`never`] and their errors |
+//! | sync | [`Mutex`], [`RwLock`], [`WaitGroup`], [`Once`], [`OnceLock`], [`Cond`], [`Semaphore`] |
+//! | time | [`Duration`], [`Instant`], [`sleep`] |
+//! | program | [`args`], [`print!`], [`println!`], [`eprint!`], [`eprintln!`], [`exit`], [`at_exit`] |
+//! | from `alloc` | [`Arc`], [`Box`], [`String`], [`ToString`], [`ToOwned`], [`Vec`], [`vec!`], [`format!`] |
+
+pub use alloc::borrow::ToOwned;
+pub use alloc::boxed::Box;
+pub use alloc::string::{String, ToString};
+pub use alloc::sync::Arc;
+pub use alloc::vec::Vec;
+pub use alloc::{format, vec};
+
+pub use csp::chan::{Receiver, SendError, Sender, TryRecvError, TrySendError, chan, never};
+pub use csp::join::{JoinHandle, go, goexit, spawn};
+pub use csp::scope::{Scope, scope};
+pub use csp::sync::{
+    Cond, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore,
+    WaitGroup,
+};
+pub use csp::time::{Duration, Instant, sleep};
+pub use sched::{checkpoint, current, num_cpu, num_goroutine, yield_now};
+
+pub use crate::args::args;
+pub use crate::exit::{at_exit, exit};
+pub use crate::{eprint, eprintln, print, println};
