@@ -1,1 +1,73 @@
-//! (being laid out)
+//! The host tool behind `cargo run`: builds a program together with the kernel, boots it on QEMU, passes its output
+//! through, and says how it ended and why.
+//!
+//! The test harness uses the same parts:
+//!
+//! ```no_run
+//! # fn main() -> ringo_runner::Result<()> {
+//! let root = ringo_runner::Root::find()?;
+//! ringo_runner::prepare()?;
+//! let elf = ringo_runner::build_kernel(&root, "demos", "hello", &ringo_runner::BuildOptions::default())?;
+//! let mut machine = ringo_runner::Machine::new(elf, "hello");
+//! machine.smp = 4;
+//! let outcome = machine.run()?;
+//! assert_eq!(outcome.exit, 0);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | file | idea |
+//! |---|---|
+//! | `cli` `options` `size` `near` | what the user typed, checked |
+//! | `root` `program` `file_program` `builder` `progress` | from a name or a file to an ELF |
+//! | `install` `cpu_models` `accel` `probe_guest` | is there a QEMU, and what can it do |
+//! | `machine` `qemu_args` `boot_module` | what is booted |
+//! | `launch` `console` `control` `backtrace` `qmp` `sys` | while it runs |
+//! | `exit` `postmortem` `fault_log` `symbols` `report` | how it ended, and why |
+//! | `host_machine` | the same program on threads of the host |
+//! | `list` `doctor` `check` `elf_scan` `red_zone` | the other commands |
+
+mod accel;
+mod backtrace;
+mod boot_module;
+mod builder;
+mod check;
+pub mod cli;
+mod console;
+mod control;
+mod cpu_models;
+mod doctor;
+mod elf_scan;
+mod exit;
+mod failure;
+mod fault_log;
+mod file_program;
+mod host_machine;
+mod install;
+mod launch;
+mod list;
+mod machine;
+mod near;
+mod options;
+mod postmortem;
+mod probe_guest;
+mod program;
+mod progress;
+mod qemu_args;
+mod qmp;
+mod red_zone;
+mod report;
+mod root;
+mod run;
+mod size;
+mod symbols;
+mod sys;
+
+pub use accel::kvm_usable;
+pub use builder::{BuildOptions, build_host, build_kernel};
+pub use failure::{Failure, Result};
+pub use host_machine::HostMachine;
+pub use install::prepare;
+pub use machine::{Accel, Board, Input, Machine, Outcome, Output};
+pub use root::Root;
+pub use symbols::Symbols;

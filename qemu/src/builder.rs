@@ -1,0 +1,321 @@
+//! Runs Cargo: programs for the bare machine, with the flags that make them one static ELF of a kernel, and for the host.
+
+use std::io::{BufRead, BufReader, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::failure::Doing;
+use crate::file_program::{self, FilePackage};
+use crate::program::Program;
+use crate::progress::Progress;
+use crate::{Failure, Result, Root};
+
+/// The target of both machines: the host's own, whose precompiled `core` and `alloc` the kernel uses.
+pub const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// How to build.
+#[derive(Clone, Debug, Default)]
+pub struct BuildOptions {
+    /// Unoptimised, with all checks.
+    pub debug: bool,
+    /// Cargo features of the package.
+    pub features: Vec<String>,
+    /// More compiler flags, such as `--cfg` and `ringo_bug="…"`; a build with them has its own target folder.
+    pub extra_rustflags: Vec<String>,
+    /// Jobs for Cargo; 0: its default.
+    pub jobs: usize,
+    /// Whether progress is shown, on a terminal.
+    pub progress: bool,
+}
+
+impl BuildOptions {
+    fn profile(&self) -> &'static str {
+        if self.debug { "kernel-debug" } else { "kernel" }
+    }
+}
+
+/// Compiler flags of the kernel. They go by the environment together with an explicit target, so that they reach no
+/// build script or procedural macro.
+pub fn kernel_rustflags(root: &Path) -> Vec<String> {
+    let script = root.join("boot/kernel.ld");
+    let mut flags = vec!["--cfg".to_string(), "ringo_kernel".to_string()];
+    let codegen = [
+        "no-redzone=yes".to_string(),
+        "force-frame-pointers=yes".to_string(),
+        "relocation-model=static".to_string(),
+        "code-model=kernel".to_string(),
+        "linker=rust-lld".to_string(),
+        "linker-flavor=ld.lld".to_string(),
+        format!("link-arg=-T{}", script.display()),
+        "link-arg=-static".to_string(),
+        "link-arg=-no-pie".to_string(),
+        "link-arg=--gc-sections".to_string(),
+    ];
+    flags.extend(
+        codegen
+            .into_iter()
+            .flat_map(|flag| ["-C".to_string(), flag]),
+    );
+    flags
+}
+
+/// Builds the binary `bin` of `package` for the bare machine; the path of its ELF.
+///
+/// # Errors
+///
+/// It does not compile (Cargo has then printed why), or Cargo cannot be run.
+pub fn build_kernel(
+    root: &Root,
+    package: &str,
+    bin: &str,
+    options: &BuildOptions,
+) -> Result<PathBuf> {
+    let mut command = cargo(root);
+    command.args(["-p", package, "--bin", bin]);
+    kernel_build(root, command, bin, options)
+}
+
+/// Builds the binary `bin` of `package` for the host machine; the path of its executable.
+///
+/// # Errors
+///
+/// As [`build_kernel`].
+pub fn build_host(
+    root: &Root,
+    package: &str,
+    bin: &str,
+    options: &BuildOptions,
+) -> Result<PathBuf> {
+    let mut command = cargo(root);
+    command.args(["-p", package, "--bin", bin]);
+    host_build(root, command, bin, options)
+}
+
+/// Builds `program` for the bare machine (`host` false) or the host.
+pub fn build_program(
+    root: &Root,
+    program: &Program,
+    host: bool,
+    options: &BuildOptions,
+) -> Result<PathBuf> {
+    let mut command = cargo(root);
+    let bin = match program {
+        Program::Demo { name } => {
+            command.args(["-p", "demos", "--bin", name]);
+            name.clone()
+        }
+        Program::File { path, name } => {
+            let FilePackage { manifest, bin } = file_program::generate(root, path, name)?;
+            command
+                .arg("--manifest-path")
+                .arg(manifest)
+                .args(["--bin", &bin]);
+            bin
+        }
+    };
+    if host {
+        host_build(root, command, &bin, options)
+    } else {
+        kernel_build(root, command, &bin, options)
+    }
+}
+
+fn kernel_build(
+    root: &Root,
+    mut command: Command,
+    bin: &str,
+    options: &BuildOptions,
+) -> Result<PathBuf> {
+    let mut flags = kernel_rustflags(root.path());
+    flags.extend(options.extra_rustflags.iter().cloned());
+    command
+        .args(["--target", TARGET, "--target-dir"])
+        .arg(target_dir(root.kernel_target(), options));
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+    build(command, bin, options)
+}
+
+fn host_build(
+    root: &Root,
+    mut command: Command,
+    bin: &str,
+    options: &BuildOptions,
+) -> Result<PathBuf> {
+    command
+        .arg("--target-dir")
+        .arg(target_dir(root.host_target(), options));
+    command.env(
+        "CARGO_ENCODED_RUSTFLAGS",
+        options.extra_rustflags.join("\x1f"),
+    );
+    build(command, bin, options)
+}
+
+/// Builds with other flags or features end in the same file names, so each kind has its own folder.
+fn target_dir(plain: PathBuf, options: &BuildOptions) -> PathBuf {
+    if options.extra_rustflags.is_empty() && options.features.is_empty() {
+        return plain;
+    }
+    let words = options
+        .extra_rustflags
+        .iter()
+        .chain(&options.features)
+        .map(String::as_str);
+    let tag: String = words.collect::<Vec<_>>().join("-");
+    let tag: String = tag
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || *c == '-' || *c == '_')
+        .collect();
+    let mut name = plain.file_name().unwrap_or_default().to_os_string();
+    name.push("-");
+    name.push(tag.trim_matches('-'));
+    plain.with_file_name(name)
+}
+
+/// `cargo build` in the project's folder, with nothing of this process's own Cargo environment left in the way.
+pub fn cargo(root: &Root) -> Command {
+    let mut command = plain_cargo(root);
+    command.arg("build");
+    command
+}
+
+/// `cargo` in the project's folder, cleaned as [`cargo`].
+pub fn plain_cargo(root: &Root) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root.path());
+    let ours = [
+        "RUSTFLAGS",
+        "CARGO_BUILD_RUSTFLAGS",
+        "CARGO_BUILD_TARGET",
+        "CARGO_TARGET_DIR",
+        "CARGO_BUILD_TARGET_DIR",
+    ];
+    for name in ours {
+        command.env_remove(name);
+    }
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_")
+            || text.starts_with("CARGO_MANIFEST_")
+            || text.starts_with("CARGO_BIN_")
+        {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+fn build(mut command: Command, bin: &str, options: &BuildOptions) -> Result<PathBuf> {
+    let coloured = std::io::stderr().is_terminal();
+    let format = if coloured {
+        "json-diagnostic-rendered-ansi"
+    } else {
+        "json"
+    };
+    command.args([
+        "--quiet",
+        "--profile",
+        options.profile(),
+        "--message-format",
+        format,
+    ]);
+    if !options.features.is_empty() {
+        command.arg("--features").arg(options.features.join(","));
+    }
+    if options.jobs > 0 {
+        command.arg("--jobs").arg(options.jobs.to_string());
+    }
+    let progress = Progress::start(options.progress, &format!("building {bin}"));
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .doing("run cargo")?;
+    let mut executable = None;
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout)
+            .lines()
+            .map_while(std::result::Result::ok)
+        {
+            if let Some(found) = message(&line, bin, &progress) {
+                executable = Some(found);
+            }
+        }
+    }
+    let status = child.wait().doing("wait for cargo")?;
+    progress.clear();
+    match executable {
+        Some(path) if status.success() => Ok(path),
+        _ if status.success() => Err(Failure::new(format!(
+            "cargo has built {bin} but named no executable"
+        ))),
+        _ => Err(Failure::silent(1)),
+    }
+}
+
+/// One line of Cargo's JSON. Errors are shown as they are, warnings only of the program itself.
+fn message(line: &str, bin: &str, progress: &Progress) -> Option<PathBuf> {
+    let value: Value = serde_json::from_str(line).ok()?;
+    let target = value["target"]["name"].as_str().unwrap_or("");
+    match value["reason"].as_str()? {
+        "compiler-message" => {
+            let error = value["message"]["level"]
+                .as_str()
+                .is_some_and(|level| level.starts_with("error"));
+            if let Some(text) = value["message"]["rendered"]
+                .as_str()
+                .filter(|_| error || target == bin)
+            {
+                progress.print(text);
+            }
+            None
+        }
+        "compiler-artifact" => {
+            progress.say(format!("building {bin}: {target}"));
+            (target == bin).then(|| value["executable"].as_str().map(PathBuf::from))?
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_the_kernel() {
+        let flags = kernel_rustflags(Path::new("/the root"));
+        assert_eq!(&flags[..2], ["--cfg", "ringo_kernel"]);
+        assert!(flags.contains(&"link-arg=-T/the root/boot/kernel.ld".to_string()));
+        assert_eq!(flags.iter().filter(|flag| *flag == "-C").count(), 10);
+    }
+
+    #[test]
+    fn other_flags_other_folder() {
+        let plain = PathBuf::from("/t/kernel");
+        assert_eq!(target_dir(plain.clone(), &BuildOptions::default()), plain);
+        let options = BuildOptions {
+            extra_rustflags: vec!["--cfg".into(), "ringo_bug=\"no_fxsave\"".into()],
+            ..BuildOptions::default()
+        };
+        assert_eq!(
+            target_dir(plain, &options),
+            PathBuf::from("/t/kernel-cfg-ringo_bugno_fxsave")
+        );
+    }
+
+    #[test]
+    fn executables_are_found_in_cargos_messages() {
+        let progress = Progress::start(false, "");
+        let line =
+            r#"{"reason":"compiler-artifact","target":{"name":"hello"},"executable":"/t/hello"}"#;
+        assert_eq!(
+            message(line, "hello", &progress),
+            Some(PathBuf::from("/t/hello"))
+        );
+        assert_eq!(message(line, "other", &progress), None);
+        assert_eq!(message("warning: not JSON", "hello", &progress), None);
+    }
+}

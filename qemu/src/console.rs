@@ -1,0 +1,121 @@
+//! The streams of a running machine: each is read on a thread of its own and passed on, or kept.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex};
+
+use crate::backtrace::Annotator;
+use crate::symbols::Symbols;
+use crate::{Input, Output};
+
+/// Where a stream's bytes end up.
+#[derive(Clone)]
+pub enum Sink {
+    /// One of this process's own streams, without a buffer between.
+    Own(Arc<File>),
+    /// Memory.
+    Kept(Arc<Mutex<Vec<u8>>>),
+}
+
+impl Sink {
+    /// This process's stdout, or memory.
+    pub fn stdout(output: Output) -> io::Result<Sink> {
+        Sink::new(output, || io::stdout().as_fd().try_clone_to_owned())
+    }
+
+    /// This process's stderr, or memory.
+    pub fn stderr(output: Output) -> io::Result<Sink> {
+        Sink::new(output, || io::stderr().as_fd().try_clone_to_owned())
+    }
+
+    fn new(
+        output: Output,
+        own: impl FnOnce() -> io::Result<std::os::fd::OwnedFd>,
+    ) -> io::Result<Sink> {
+        match output {
+            Output::PassThrough => Ok(Sink::Own(Arc::new(File::from(own()?)))),
+            Output::Capture => Ok(Sink::Kept(Arc::default())),
+        }
+    }
+
+    /// What was kept.
+    pub fn text(&self) -> String {
+        match self {
+            Sink::Own(_) => String::new(),
+            Sink::Kept(bytes) => String::from_utf8_lossy(
+                &bytes
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner),
+            )
+            .into_owned(),
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Sink::Own(file) => (&**file).write(bytes),
+            Sink::Kept(kept) => {
+                kept.lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner)
+                    .extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A sink that appends names to the lines of backtraces.
+pub type NamingSink = Annotator<Sink, Box<dyn FnMut(u64, bool) -> Option<String> + Send>>;
+
+/// Names come from `symbols`.
+pub fn naming(sink: Sink, symbols: Arc<Symbols>) -> NamingSink {
+    Annotator::new(
+        sink,
+        Box::new(move |address, is_return| Some(symbols.describe(address, is_return))),
+    )
+}
+
+/// Reads until the other end closes; `each` gets every piece as it comes.
+pub fn pump(mut from: impl Read, mut each: impl FnMut(&[u8])) {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(n) => each(&buffer[..n]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Writes the console's input. Returns when there is no more or the machine is gone.
+pub fn feed(input: &Input, mut to: impl Write) {
+    match input {
+        Input::Nothing => {}
+        Input::Bytes(bytes) => drop(to.write_all(bytes)),
+        Input::PassThrough => {
+            // Not `io::stdin`, whose buffer would keep what a later reader is to get.
+            let Ok(own) = io::stdin().as_fd().try_clone_to_owned() else {
+                return;
+            };
+            let mut gone = false;
+            let mut own = File::from(own);
+            let mut buffer = [0; 4096];
+            while !gone {
+                match own.read(&mut buffer) {
+                    Ok(0) => return,
+                    Ok(n) => gone = to.write_all(&buffer[..n]).is_err(),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(_) => return,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Finds QEMU, or installs it where the system's package manager is Debian's.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use crate::failure::Doing;
+use crate::{Failure, Result, sys};
+
+/// The program that machines run on.
+pub const QEMU: &str = "qemu-system-x86_64";
+const PACKAGE: &str = "qemu-system-x86";
+
+/// Finds QEMU and installs it if it is missing: on Debian and Ubuntu, as root or through `sudo`; asks first if a
+/// terminal is there to ask on. The path of QEMU.
+///
+/// # Errors
+///
+/// It is missing and cannot be installed; the line says what to do.
+pub fn prepare() -> Result<PathBuf> {
+    // Tests ask from many threads; one of them installs.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(path) = find(QEMU) {
+        return Ok(path);
+    }
+    install()?;
+    find(QEMU).ok_or_else(|| {
+        Failure::new(format!(
+            "{PACKAGE} is installed, but {QEMU} is not on the PATH"
+        ))
+    })
+}
+
+/// Where `PATH` has an executable of this name.
+pub fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    // A user's PATH may lack the folders of the system's own programs.
+    let system = ["/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/local/bin"].map(PathBuf::from);
+    std::env::split_paths(&path)
+        .chain(system)
+        .map(|folder| folder.join(name))
+        .find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// How packages can be installed here.
+#[derive(Debug, PartialEq, Eq)]
+enum Way {
+    Root,
+    Sudo,
+}
+
+fn install() -> Result<()> {
+    let by_hand = |why: &str| {
+        Failure::new(format!(
+            "{QEMU} is missing and {why}; install it, on Debian and Ubuntu by: apt-get install {PACKAGE}"
+        ))
+    };
+    let apt = find("apt-get").ok_or_else(|| by_hand("there is no apt-get to install it with"))?;
+    let way = match (sys::is_root(), find("sudo")) {
+        (true, _) => Way::Root,
+        (false, Some(_)) => Way::Sudo,
+        (false, None) => return Err(by_hand("only root can install it")),
+    };
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if terminal && !ask(&way)? {
+        return Err(by_hand("was not to be installed"));
+    }
+    eprintln!("ringo: {QEMU} is missing; installing the package {PACKAGE} with apt-get");
+    // A list of packages that is partly out of date may still do, so only the second command decides.
+    let _ = apt_get(&apt, &way, terminal, &["update"]);
+    apt_get(
+        &apt,
+        &way,
+        terminal,
+        &["install", "--yes", "--no-install-recommends", PACKAGE],
+    )
+    .map_err(|why| by_hand(&format!("apt-get could not install it ({why})")))
+}
+
+fn ask(way: &Way) -> Result<bool> {
+    let how = if *way == Way::Sudo {
+        "sudo apt-get"
+    } else {
+        "apt-get"
+    };
+    eprint!("{QEMU} is missing. Install the package {PACKAGE} with {how}? [Y/n] ");
+    std::io::stderr().flush().doing("ask")?;
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .doing("read the answer")?;
+    // An empty answer is a yes, the end of input is not.
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "Yes") || answer == "\n")
+}
+
+/// Runs apt-get; shows what it says on a terminal, and in a pipe only passes on its last error.
+fn apt_get(
+    apt: &Path,
+    way: &Way,
+    terminal: bool,
+    args: &[&str],
+) -> std::result::Result<(), String> {
+    let mut command = Command::new(if *way == Way::Sudo {
+        Path::new("sudo")
+    } else {
+        Path::new("env")
+    });
+    if *way == Way::Sudo {
+        if !terminal {
+            command.arg("-n");
+        }
+        command.arg("env");
+    }
+    command.arg("DEBIAN_FRONTEND=noninteractive").arg(apt);
+    command.args(["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"]);
+    if !terminal {
+        command.arg("-qq");
+    }
+    command.args(args);
+    if terminal {
+        // Our stdout is the program's.
+        command.stdout(std::io::stderr());
+    } else {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+    }
+    let output = command
+        .spawn()
+        .and_then(std::process::Child::wait_with_output)
+        .map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(last_error(&String::from_utf8_lossy(&output.stderr))
+        .unwrap_or_else(|| output.status.to_string()))
+}
+
+fn last_error(text: &str) -> Option<String> {
+    let line = text
+        .lines()
+        .rev()
+        .find(|line| line.starts_with("E:"))
+        .or_else(|| text.lines().next_back())?;
+    Some(line.trim_start_matches("E:").trim().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_is_there() {
+        assert!(find("sh").is_some());
+        assert_eq!(find("no-such-program-here"), None);
+    }
+
+    #[test]
+    fn the_reason_is_apts_last_error() {
+        let text = "W: some warning\nE: Unable to locate package x\n";
+        assert_eq!(
+            last_error(text).as_deref(),
+            Some("Unable to locate package x")
+        );
+        assert_eq!(
+            last_error("sudo: a password is required\n").as_deref(),
+            Some("sudo: a password is required")
+        );
+        assert_eq!(last_error(""), None);
+    }
+}

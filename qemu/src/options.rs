@@ -1,0 +1,324 @@
+//! The options of a run, checked before anything is built or booted.
+
+use std::time::Duration;
+
+use base::config::Config;
+use clap::{Parser, ValueEnum};
+
+use crate::{Accel, Board, Failure, Result, size};
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MachineKind {
+    /// A machine under QEMU
+    Qemu,
+    /// Threads of this system
+    Host,
+}
+
+/// Builds a program, boots it on QEMU, passes its output through and says how it ended.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo run --",
+    override_usage = "cargo run -- [NAME|FILE.rs] [OPTIONS] [-- ARGS FOR THE PROGRAM]",
+    after_help = "Commands: list, doctor, check (each with --help). Exit status: 0 fine, 1 the program failed or wrong \
+                  usage, 2 fatal (panic, deadlock, stack overflow), 3 the machine died or hung.",
+    disable_version_flag = true
+)]
+pub struct RunArgs {
+    /// A program in demos/src/bin, or a file of your own
+    #[arg(value_name = "NAME|FILE.rs", default_value = "tour")]
+    pub program: String,
+    /// Where it runs
+    #[arg(long, value_enum, default_value = "qemu")]
+    pub machine: MachineKind,
+    /// CPUs, or threads of the host machine [default: this system's, at least 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub smp: Option<u32>,
+    /// Ps, Go's GOMAXPROCS [default: $GOMAXPROCS, else all CPUs]
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub procs: Option<u32>,
+    /// Memory, as 512M or 2G
+    #[arg(long, value_name = "SIZE", default_value = "512M")]
+    pub mem: String,
+    /// What executes instructions
+    #[arg(long, value_name = "ACCEL", default_value = "auto", value_parser = ["auto", "tcg", "kvm"])]
+    pub accel: String,
+    /// QEMU's CPU model
+    #[arg(long, value_name = "MODEL", default_value = "max")]
+    pub cpu: String,
+    /// The board
+    #[arg(long, value_name = "BOARD", default_value = "q35", value_parser = ["q35", "microvm"])]
+    pub board: String,
+    /// A word of the kernel's command line; may be given several times
+    #[arg(long, value_name = "key=value")]
+    pub set: Vec<String>,
+    /// Makes the whole machine repeat itself: the same number, the same run
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Ends the machine after so many seconds [default: never]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<Duration>,
+    /// Level of the kernel's log: off, error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
+    /// Builds unoptimised, with all checks
+    #[arg(long)]
+    pub debug: bool,
+    /// Waits for a debugger before the first instruction
+    #[arg(long)]
+    pub gdb: bool,
+    /// Prints the run's figures at the end, as JSON lines
+    #[arg(long)]
+    pub json: bool,
+    /// (not there yet)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<String>,
+    /// Network: only none today
+    #[arg(long, value_name = "NET")]
+    pub net: Option<String>,
+    /// (not there yet)
+    #[arg(long, value_name = "HOST:GUEST")]
+    pub forward: Vec<String>,
+    /// (not there yet)
+    #[arg(long, value_name = "FILE")]
+    pub capture: Option<String>,
+    /// (not there yet)
+    #[arg(long, value_name = "FILE")]
+    pub disk: Option<String>,
+    /// Arguments for the program
+    #[arg(last = true, value_name = "ARGS FOR THE PROGRAM")]
+    pub args: Vec<String>,
+}
+
+/// What the checks have made of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// CPUs.
+    pub smp: u32,
+    /// Ps, where they are not simply all.
+    pub procs: Option<u32>,
+    /// Memory in bytes.
+    pub mem_bytes: u64,
+    /// What executes instructions.
+    pub accel: Accel,
+    /// The board.
+    pub board: Board,
+    /// Words of the command line, `--procs` and `--log` among them.
+    pub words: Vec<String>,
+}
+
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let wrong = "a time limit is a number of seconds above 0, such as 10 or 0.5";
+    let seconds: f64 = text.parse().map_err(|_| wrong)?;
+    let limit = Duration::try_from_secs_f64(seconds).map_err(|_| wrong)?;
+    if limit.is_zero() {
+        Err(wrong.into())
+    } else {
+        Ok(limit)
+    }
+}
+
+impl RunArgs {
+    /// Checks what clap cannot.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong.
+    pub fn check(&self) -> Result<Checked> {
+        self.not_yet()?;
+        let host_cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+        let smp = self.smp.unwrap_or(host_cpus.clamp(2, 64));
+        let gomaxprocs = std::env::var("GOMAXPROCS").ok();
+        let procs = procs(self.procs, gomaxprocs.as_deref(), smp)?;
+        let mut words = self.set.clone();
+        if let Some(bad) = words
+            .iter()
+            .find(|word| word.contains(char::is_whitespace) || word.is_empty())
+        {
+            return Err(Failure::new(format!(
+                "--set \"{bad}\": a word is key=value without spaces"
+            )));
+        }
+        if let Some(internal) = words.iter().find_map(|word| {
+            let key = word.split('=').next()?;
+            ["log", "json", "tty", "smp", "program"]
+                .into_iter()
+                .find(|name| *name == key)
+        }) {
+            return Err(Failure::new(format!(
+                "--set {internal}: that is no key of --set; use the option --{internal}"
+            )));
+        }
+        // An explicit key beats the environment, an explicit option beats both.
+        let set_procs = words.iter().any(|word| word.starts_with("procs="));
+        words.extend(
+            procs
+                .filter(|_| self.procs.is_some() || !set_procs)
+                .map(|procs| format!("procs={procs}")),
+        );
+        words.extend(self.log.as_ref().map(|level| format!("log={level}")));
+        let all = format!("{} smp={smp}", words.join(" "));
+        let config = Config::parse(&all).map_err(|error| match self.log {
+            Some(_) if error.to_string().starts_with("log=") => {
+                Failure::new(format!("--log: {error}"))
+            }
+            _ => Failure::new(format!("--set {error}")),
+        })?;
+        Ok(Checked {
+            smp,
+            procs: config.procs,
+            mem_bytes: size::parse_mem(&self.mem)?,
+            accel: match self.accel.as_str() {
+                "tcg" => Accel::Tcg,
+                "kvm" => Accel::Kvm,
+                _ => Accel::Auto,
+            },
+            board: if self.board == "microvm" {
+                Board::Microvm
+            } else {
+                Board::Q35
+            },
+            words,
+        })
+    }
+
+    fn not_yet(&self) -> Result<()> {
+        let asked = [
+            ("--trace", self.trace.is_some()),
+            ("--forward", !self.forward.is_empty()),
+            ("--capture", self.capture.is_some()),
+            ("--disk", self.disk.is_some()),
+        ];
+        if let Some((option, _)) = asked.into_iter().find(|(_, asked)| *asked) {
+            return Err(Failure::new(format!("{option} is not there yet")));
+        }
+        match self.net.as_deref() {
+            None | Some("none") => {}
+            Some(net) => {
+                return Err(Failure::new(format!(
+                    "--net {net} is not there yet; today only --net none"
+                )));
+            }
+        }
+        if self.machine == MachineKind::Host && self.gdb {
+            return Err(Failure::new(
+                "--gdb is for --machine qemu; run the program's executable under gdb instead",
+            ));
+        }
+        if self.seed.is_some() && self.accel == "kvm" {
+            return Err(Failure::new(
+                "--seed counts instructions, which --accel kvm cannot; leave one of them out",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// `GOMAXPROCS` is the default and cut to the CPUs; Go too ignores it where it is no number above 0.
+fn procs(option: Option<u32>, environment: Option<&str>, smp: u32) -> Result<Option<u32>> {
+    match option {
+        Some(procs) if procs > smp => Err(Failure::new(format!(
+            "--procs {procs} is more than the {smp} CPUs of --smp; it can be 1 to {smp}"
+        ))),
+        Some(procs) => Ok(Some(procs)),
+        None => Ok(environment
+            .and_then(|text| text.parse::<u32>().ok())
+            .filter(|n| *n > 0)
+            .map(|n| n.min(smp))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str) -> Result<Checked> {
+        RunArgs::try_parse_from(["x"].into_iter().chain(line.split_whitespace()))
+            .unwrap()
+            .check()
+    }
+
+    fn line(options: &str) -> String {
+        check(options).unwrap_err().line
+    }
+
+    #[test]
+    fn defaults() {
+        let checked = check("hello").unwrap();
+        assert!((2..=64).contains(&checked.smp));
+        assert_eq!(
+            (checked.mem_bytes, checked.accel, checked.board),
+            (512 << 20, Accel::Auto, Board::Q35)
+        );
+        let args = RunArgs::try_parse_from(["x"]).unwrap();
+        assert_eq!(args.program, "tour");
+    }
+
+    #[test]
+    fn all_at_once() {
+        let checked = check(
+            "hello --smp 4 --procs 3 --mem 1G --accel tcg --board microvm --set preempt=coop --set steal=one --log debug \
+             --net none -- -x --smp 9",
+        )
+        .unwrap();
+        assert_eq!(
+            checked.words,
+            ["preempt=coop", "steal=one", "procs=3", "log=debug"]
+        );
+        assert_eq!(
+            (checked.smp, checked.procs, checked.board),
+            (4, Some(3), Board::Microvm)
+        );
+    }
+
+    #[test]
+    fn ps_and_cpus() {
+        assert_eq!(procs(None, None, 4), Ok(None));
+        assert_eq!(procs(None, Some("9"), 4), Ok(Some(4)));
+        assert_eq!(procs(None, Some("many"), 4), Ok(None));
+        assert_eq!(procs(None, Some("0"), 4), Ok(None));
+        assert_eq!(procs(Some(2), Some("9"), 4), Ok(Some(2)));
+        let wanted = "--procs 5 is more than the 4 CPUs of --smp; it can be 1 to 4";
+        assert_eq!(procs(Some(5), None, 4).unwrap_err().line, wanted);
+        assert!(line("hello --smp 2 --set procs=3").contains("procs=3 is more than the 2 CPUs"));
+    }
+
+    #[test]
+    fn lines_for_what_is_wrong() {
+        assert!(
+            line("hello --set handoff=on")
+                .contains("handoff=on is not there yet; today only handoff=off")
+        );
+        assert!(line("hello --set nokey=1").contains("the keys are procs"));
+        assert!(line("hello --set smp=2").contains("use the option --smp"));
+        assert!(
+            line("hello --log loud").starts_with("--log: log=loud is not possible; log takes off,")
+        );
+        assert!(line("hello --mem 1M").contains("at least 64M"));
+        assert_eq!(
+            line("hello --net user"),
+            "--net user is not there yet; today only --net none"
+        );
+        assert_eq!(line("hello --trace x"), "--trace is not there yet");
+        assert_eq!(line("hello --disk x"), "--disk is not there yet");
+        assert!(line("hello --machine host --gdb").contains("--machine qemu"));
+        assert!(line("hello --seed 1 --accel kvm").contains("--accel kvm cannot"));
+    }
+
+    #[test]
+    fn what_clap_refuses() {
+        for bad in [
+            "hello --smp 65",
+            "hello --smp 0",
+            "hello --timeout 0",
+            "hello --timeout -1",
+            "hello --accel xen",
+        ] {
+            assert!(
+                RunArgs::try_parse_from(["x"].into_iter().chain(bad.split_whitespace())).is_err(),
+                "{bad}"
+            );
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! What a stopped machine can still tell: where each CPU stands, and which vectors it took last.
+
+use crate::qmp::Monitor;
+use crate::symbols::Symbols;
+
+/// First word of the kernel's description of its per-CPU blocks: "RNGOPM01".
+const MAGIC: u64 = 0x3130_4d50_4f47_4e52;
+/// Idle CPUs beyond this many are only counted.
+const SHOWN: usize = 16;
+
+/// Where one CPU stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Cpu {
+    rip: u64,
+    rsp: u64,
+    cr2: u64,
+    halted: bool,
+    interrupts_on: bool,
+    idt_limit: Option<u32>,
+}
+
+/// The kernel's per-CPU blocks, as its ELF and its memory describe them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Blocks {
+    base: u64,
+    stride: u64,
+    count: usize,
+    last_vectors: u64,
+    curg: u64,
+    preempt_count: u64,
+    pending: u64,
+}
+
+/// The report, or `None` if the monitor does not answer.
+pub fn examine(monitor: &mut Monitor, symbols: &Symbols) -> Option<String> {
+    let cpus = parse_registers(&monitor.human("info registers -a", 0)?);
+    let blocks = find_blocks(monitor, symbols);
+    let mut text = String::new();
+    for (index, cpu) in cpus.iter().enumerate().take(SHOWN) {
+        text.push_str(&describe(index, cpu, symbols));
+        if let Some(blocks) = blocks.filter(|blocks| index < blocks.count) {
+            text.push_str(&per_cpu(monitor, &blocks, index).unwrap_or_default());
+        }
+    }
+    if cpus.len() > SHOWN {
+        text.push_str(&format!("  and {} more CPUs\n", cpus.len() - SHOWN));
+    }
+    Some(text)
+}
+
+fn describe(index: usize, cpu: &Cpu, symbols: &Symbols) -> String {
+    let mut text = format!(
+        "  cpu {index}: rip {:#018x}{}",
+        cpu.rip,
+        symbols.describe(cpu.rip, false)
+    );
+    text.push_str(&format!(", rsp {:#018x}", cpu.rsp));
+    if cpu.halted {
+        text.push_str(", halted");
+    }
+    if !cpu.interrupts_on {
+        text.push_str(", interrupts off");
+    }
+    if cpu.cr2 != 0 {
+        text.push_str(&format!(", last page fault at {:#018x}", cpu.cr2));
+    }
+    if cpu.idt_limit == Some(0) {
+        text.push_str(", its interrupt table is empty (limit 0)");
+    }
+    text.push('\n');
+    text
+}
+
+/// Reads the answer to `info registers -a`.
+fn parse_registers(text: &str) -> Vec<Cpu> {
+    let mut cpus = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("CPU#") {
+            cpus.push(Cpu {
+                interrupts_on: true,
+                ..Cpu::default()
+            });
+            continue;
+        }
+        let Some(cpu) = cpus.last_mut() else {
+            continue;
+        };
+        if let Some(table) = line.strip_prefix("IDT=") {
+            cpu.idt_limit = table
+                .split_whitespace()
+                .nth(1)
+                .and_then(|limit| u32::from_str_radix(limit, 16).ok());
+        }
+        for word in line.split_whitespace() {
+            let Some((name, value)) = word.split_once('=') else {
+                continue;
+            };
+            let number = u64::from_str_radix(value, 16);
+            match (name, number) {
+                ("RIP" | "EIP", Ok(value)) => cpu.rip = value,
+                ("RSP" | "ESP", Ok(value)) => cpu.rsp = value,
+                ("CR2", Ok(value)) => cpu.cr2 = value,
+                ("HLT", Ok(value)) => cpu.halted = value != 0,
+                ("RFL" | "EFL", Ok(value)) => cpu.interrupts_on = value & 0x200 != 0,
+                _ => {}
+            }
+        }
+    }
+    cpus
+}
+
+/// Reads `count` 8-byte words of the guest's memory as its CPU 0 sees it.
+fn words(monitor: &mut Monitor, address: u64, count: usize) -> Option<Vec<u64>> {
+    let text = monitor.human(&format!("x /{count}xg {address:#x}"), 0)?;
+    let words: Vec<u64> = text
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .flat_map(|(_, values)| values.split_whitespace())
+        .filter_map(|value| u64::from_str_radix(value.strip_prefix("0x")?, 16).ok())
+        .collect();
+    (words.len() == count).then_some(words)
+}
+
+fn find_blocks(monitor: &mut Monitor, symbols: &Symbols) -> Option<Blocks> {
+    let about = words(monitor, symbols.address_of("RINGO_POSTMORTEM")?, 4)?;
+    parse_blocks(
+        symbols.address_of("RINGO_CPUS")?,
+        about.as_slice().try_into().ok()?,
+    )
+}
+
+/// `RINGO_POSTMORTEM` is `repr(C)`: magic u64, then u32s: stride, count, and the offsets of the fields.
+fn parse_blocks(base: u64, about: &[u64; 4]) -> Option<Blocks> {
+    let low = |word: u64| word & 0xffff_ffff;
+    let high = |word: u64| word >> 32;
+    (about[0] == MAGIC).then(|| Blocks {
+        base,
+        stride: low(about[1]),
+        count: high(about[1]) as usize,
+        last_vectors: low(about[2]),
+        curg: high(about[2]),
+        preempt_count: low(about[3]),
+        pending: high(about[3]),
+    })
+}
+
+fn per_cpu(monitor: &mut Monitor, blocks: &Blocks, index: usize) -> Option<String> {
+    let block = blocks.base + blocks.stride * index as u64;
+    let vectors = *words(monitor, block + blocks.last_vectors, 1)?.first()?;
+    let curg = *words(monitor, block + blocks.curg, 1)?.first()?;
+    let count = *words(monitor, block + blocks.preempt_count, 1)?.first()? & 0xffff_ffff;
+    let pending = *words(monitor, block + blocks.pending, 1)?.first()? & 0xffff_ffff;
+    let mut text = format!(
+        "         last vectors, newest first: {}",
+        show_vectors(vectors)
+    );
+    text.push_str(&format!("; preempt_count {count}, pending {pending:#x}"));
+    if curg != 0 {
+        text.push_str(&format!(", curg {curg:#x}"));
+    }
+    text.push('\n');
+    Some(text)
+}
+
+/// Eight vectors in a word, the newest in its low byte; 0 is "none" at the old end.
+fn show_vectors(word: u64) -> String {
+    let bytes = word.to_le_bytes();
+    let used = bytes
+        .iter()
+        .rposition(|vector| *vector != 0)
+        .map_or(0, |last| last + 1);
+    if used == 0 {
+        return "none".into();
+    }
+    bytes[..used]
+        .iter()
+        .map(|vector| show_vector(*vector))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// A vector's number, and its name where Intel has one (SDM volume 3, table 6-1).
+pub fn show_vector(vector: u8) -> String {
+    match exception(vector) {
+        Some(name) => format!("{vector:#04x} ({name})"),
+        None => format!("{vector:#04x}"),
+    }
+}
+
+/// Intel's mnemonic of an exception.
+pub fn exception(vector: u8) -> Option<&'static str> {
+    let name = match vector {
+        0 => "#DE",
+        1 => "#DB",
+        2 => "NMI",
+        3 => "#BP",
+        4 => "#OF",
+        5 => "#BR",
+        6 => "#UD",
+        7 => "#NM",
+        8 => "#DF",
+        10 => "#TS",
+        11 => "#NP",
+        12 => "#SS",
+        13 => "#GP",
+        14 => "#PF",
+        16 => "#MF",
+        17 => "#AC",
+        18 => "#MC",
+        19 => "#XM",
+        20 => "#VE",
+        21 => "#CP",
+        _ => return None,
+    };
+    Some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers() {
+        let text = "\nCPU#0\nRAX=0000000000000000 RBX=1\nRSI=0 RDI=0 RBP=0 RSP=ffff8080000bfae8\n\
+                    RIP=ffffffff8011225e RFL=00000246 [---Z-P-] CPL=0 II=0 A20=1 SMM=0 HLT=0\n\
+                    IDT=     0000000000000000 00000000\nCR0=80010033 CR2=00000000dead0000 CR3=0 CR4=0\n\n\
+                    CPU#1\nEIP=0000fff0 EFL=00000002 [-------] CPL=0 II=0 A20=1 SMM=0 HLT=1\n\
+                    IDT=     00000000 0000ffff\n";
+        let cpus = parse_registers(text);
+        let first = Cpu {
+            rip: 0xffff_ffff_8011_225e,
+            rsp: 0xffff_8080_000b_fae8,
+            cr2: 0xdead_0000,
+            halted: false,
+            interrupts_on: true,
+            idt_limit: Some(0),
+        };
+        let second = Cpu {
+            rip: 0xfff0,
+            halted: true,
+            idt_limit: Some(0xffff),
+            ..Cpu::default()
+        };
+        assert_eq!(cpus, [first, second]);
+    }
+
+    #[test]
+    fn vectors() {
+        assert_eq!(show_vectors(0), "none");
+        assert_eq!(show_vectors(0x0e_20_0d), "0x0d (#GP) 0x20 0x0e (#PF)");
+    }
+
+    #[test]
+    fn blocks() {
+        let about = [MAGIC, 64 << 32 | 4096, 0x10_0000_0008, 0x1c_0000_0018];
+        let blocks = parse_blocks(1 << 20, &about).unwrap();
+        assert_eq!(
+            (blocks.stride, blocks.count, blocks.last_vectors),
+            (4096, 64, 8)
+        );
+        assert_eq!(
+            (blocks.curg, blocks.preempt_count, blocks.pending),
+            (0x10, 0x18, 0x1c)
+        );
+        assert_eq!(parse_blocks(0, &[0; 4]), None);
+    }
+}

@@ -1,0 +1,171 @@
+//! Which program the user means: a name in `demos/src/bin`, or a file of their own.
+
+use std::path::{Path, PathBuf};
+
+use crate::near::near;
+use crate::{Failure, Result, Root};
+
+/// Words that are commands, now or soon; no program may be named so.
+pub const RESERVED: &[&str] = &[
+    "list",
+    "doctor",
+    "check",
+    "bench",
+    "experiment",
+    "soak",
+    "top",
+    "exec",
+    "help",
+];
+
+/// A program to build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// `demos/src/bin/NAME.rs`.
+    Demo {
+        /// Its name.
+        name: String,
+    },
+    /// A file anywhere.
+    File {
+        /// Where, absolute.
+        path: PathBuf,
+        /// The file's name without `.rs`.
+        name: String,
+    },
+}
+
+impl Program {
+    /// Finds what `wanted` names. Relative paths start at `cwd`.
+    ///
+    /// # Errors
+    ///
+    /// There is no such program; the line has names that are close.
+    pub fn find(root: &Root, cwd: &Path, wanted: &str) -> Result<Program> {
+        if wanted.ends_with(".rs") || wanted.contains('/') {
+            return Program::file(cwd, wanted);
+        }
+        let names = names(root)?;
+        if names.iter().any(|name| name == wanted) {
+            return Ok(Program::Demo {
+                name: wanted.to_string(),
+            });
+        }
+        if wanted.is_empty() || wanted.starts_with('-') {
+            return Err(Failure::new(format!(
+                "\"{wanted}\" is no program; `cargo run -- list` names them"
+            )));
+        }
+        let file = format!("{wanted}.rs");
+        let meant = if cwd.join(&file).is_file() {
+            format!("did you mean the file {file}? ")
+        } else {
+            let commands = RESERVED.iter().copied().filter(|word| *word != "help");
+            match near(wanted, names.iter().map(String::as_str).chain(commands)).as_slice() {
+                [] => String::new(),
+                close => format!("did you mean {}? ", close.join(" or ")),
+            }
+        };
+        Err(Failure::new(format!(
+            "there is no program \"{wanted}\"; {meant}`cargo run -- list` names them all"
+        )))
+    }
+
+    fn file(cwd: &Path, wanted: &str) -> Result<Program> {
+        let path = cwd.join(wanted);
+        if path.is_dir() {
+            return Err(Failure::new(format!(
+                "{wanted} is a folder; a program is one file FILE.rs"
+            )));
+        }
+        let path = match path.canonicalize() {
+            Ok(path) => path,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Failure::new(format!(
+                    "there is no file {wanted}; a program is a name in demos/src/bin or a file FILE.rs"
+                )));
+            }
+            Err(error) => return Err(Failure::new(format!("cannot read {wanted}: {error}"))),
+        };
+        match path.file_stem().and_then(|stem| stem.to_str()) {
+            Some(stem) if path.extension().is_some_and(|ext| ext == "rs") => {
+                let name = stem.to_string();
+                Ok(Program::File { path, name })
+            }
+            _ => Err(Failure::new(format!(
+                "{wanted} is no Rust file; a program is one file FILE.rs"
+            ))),
+        }
+    }
+
+    /// The name it goes by.
+    pub fn name(&self) -> &str {
+        match self {
+            Program::Demo { name } | Program::File { name, .. } => name,
+        }
+    }
+}
+
+/// The names in `demos/src/bin`, sorted, commands' names left out.
+///
+/// # Errors
+///
+/// The folder cannot be read.
+pub fn names(root: &Root) -> Result<Vec<String>> {
+    let folder = root.demos();
+    let entries = std::fs::read_dir(&folder)
+        .map_err(|error| Failure::new(format!("cannot read {}: {error}", folder.display())))?;
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|ext| ext == "rs"))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_string()))
+        .filter(|name| !RESERVED.contains(&name.as_str()))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(wanted: &str) -> Result<Program> {
+        let root = Root::find().unwrap();
+        Program::find(&root, &root.path().join("demos/src"), wanted)
+    }
+
+    #[test]
+    fn names_and_files() {
+        assert_eq!(
+            find("hello").unwrap(),
+            Program::Demo {
+                name: "hello".into()
+            }
+        );
+        match find("bin/hello.rs").unwrap() {
+            Program::File { path, name } => {
+                assert!(path.is_absolute() && path.ends_with("demos/src/bin/hello.rs"));
+                assert_eq!(name, "hello");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn unknown_ones_get_a_line() {
+        let line = |wanted| find(wanted).unwrap_err().line;
+        assert!(
+            line("helo").contains("did you mean hello? `cargo run -- list`"),
+            "{}",
+            line("helo")
+        );
+        assert!(
+            line("qqqqqqqqqqqqqqq")
+                .starts_with("there is no program \"qqqqqqqqqqqqqqq\"; `cargo run")
+        );
+        assert!(line("nothere.rs").starts_with("there is no file nothere.rs"));
+        assert!(line("bin/").contains("is a folder"));
+        assert!(line("../Cargo.toml").contains("is no Rust file"));
+        assert!(line("").contains("is no program"));
+    }
+}

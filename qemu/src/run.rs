@@ -1,0 +1,85 @@
+//! `cargo run -- NAME` from the first check to the last figure.
+
+use std::io::IsTerminal;
+
+use crate::builder::{self, BuildOptions};
+use crate::options::{Checked, MachineKind, RunArgs};
+use crate::program::Program;
+use crate::{HostMachine, Input, Machine, Outcome, Output, Result, Root};
+use crate::{accel, cpu_models, install, report, sys};
+
+/// Runs what the user asked for; the exit status.
+pub fn run(args: &RunArgs) -> Result<u8> {
+    let root = Root::find()?;
+    let checked = args.check()?;
+    let cwd = std::env::current_dir().unwrap_or_else(|_| root.path().to_path_buf());
+    let program = Program::find(&root, &cwd, &args.program)?;
+    sys::do_not_stop_in_background();
+    let outcome = match args.machine {
+        MachineKind::Qemu => on_qemu(&root, args, &checked, &program)?,
+        MachineKind::Host => on_host(&root, args, &checked, &program)?,
+    };
+    report::report(args, &checked, program.name(), &outcome);
+    Ok(outcome.exit)
+}
+
+fn build_options(args: &RunArgs) -> BuildOptions {
+    BuildOptions {
+        debug: args.debug,
+        progress: true,
+        ..BuildOptions::default()
+    }
+}
+
+fn on_qemu(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) -> Result<Outcome> {
+    let qemu = install::prepare()?;
+    cpu_models::check(&qemu, &args.cpu)?;
+    let accel = if args.seed.is_some() {
+        crate::Accel::Tcg
+    } else {
+        accel::choose(&qemu, checked.accel)?
+    };
+    let kernel = builder::build_program(root, program, false, &build_options(args))?;
+    let mut machine = Machine::new(kernel, program.name());
+    machine.smp = checked.smp;
+    machine.mem_bytes = checked.mem_bytes;
+    machine.accel = accel;
+    machine.cpu.clone_from(&args.cpu);
+    machine.board = checked.board;
+    machine.words = words(args, checked);
+    machine.args.clone_from(&args.args);
+    machine.seed = args.seed;
+    machine.timeout = args.timeout;
+    machine.gdb = args.gdb;
+    machine.input = Input::PassThrough;
+    machine.output = Output::PassThrough;
+    machine.json = args.json;
+    machine.run()
+}
+
+fn on_host(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) -> Result<Outcome> {
+    let executable = builder::build_program(root, program, true, &build_options(args))?;
+    let mut machine = HostMachine::new(executable, program.name());
+    machine.smp = checked.smp;
+    machine.words = words(args, checked);
+    machine
+        .words
+        .extend(args.seed.map(|seed| format!("seed={seed}")));
+    machine
+        .words
+        .extend(args.json.then(|| "json=1".to_string()));
+    machine.args.clone_from(&args.args);
+    machine.timeout = args.timeout;
+    machine.input = Input::PassThrough;
+    machine.output = Output::PassThrough;
+    machine.run()
+}
+
+/// The checked words, and one that tells the program whether somebody sits there. A seeded machine has no input.
+fn words(args: &RunArgs, checked: &Checked) -> Vec<String> {
+    let somebody =
+        args.seed.is_none() && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let mut words = checked.words.clone();
+    words.extend(somebody.then(|| "tty=1".to_string()));
+    words
+}

@@ -1,0 +1,254 @@
+//! Names and lines for addresses of an ELF.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use gimli::{EndianArcSlice, LittleEndian};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+
+use crate::Result;
+use crate::failure::Doing;
+
+type Lines = addr2line::Context<EndianArcSlice<LittleEndian>>;
+
+/// A symbol's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    address: u64,
+    size: u64,
+    name: String,
+}
+
+/// The symbols of an ELF; its debug information is read at the first question.
+pub struct Symbols {
+    elf: Vec<u8>,
+    /// Functions, by address.
+    functions: Vec<Place>,
+    /// Where it is loaded. Debug information of what the linker has dropped claims addresses near 0.
+    loaded: Vec<std::ops::Range<u64>>,
+    lines: OnceLock<Option<Mutex<Lines>>>,
+    root: PathBuf,
+}
+
+impl Symbols {
+    /// Reads an ELF. Paths below `root` are shown without it.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is no ELF.
+    pub fn read(path: &Path, root: &Path) -> Result<Symbols> {
+        let elf = fs::read(path).doing(format_args!("read {}", path.display()))?;
+        let file = object::File::parse(elf.as_slice())
+            .doing(format_args!("read {} as an ELF", path.display()))?;
+        let mut functions: Vec<Place> = file
+            .symbols()
+            .filter(|symbol| symbol.address() != 0)
+            // Labels of assembly have neither type nor size, but say where one is all the same.
+            .filter(|symbol| {
+                matches!(
+                    symbol.kind(),
+                    SymbolKind::Text | SymbolKind::Unknown | SymbolKind::Label
+                )
+            })
+            .filter_map(|symbol| {
+                let name = symbol.name().ok().filter(|name| !name.is_empty())?;
+                Some(Place {
+                    address: symbol.address(),
+                    size: symbol.size(),
+                    name: demangle(name),
+                })
+            })
+            .collect();
+        let loaded = file
+            .segments()
+            .map(|segment| segment.address()..segment.address() + segment.size())
+            .collect();
+        functions.sort_by_key(|place| (place.address, place.size));
+        Ok(Symbols {
+            elf,
+            functions,
+            loaded,
+            lines: OnceLock::new(),
+            root: root.to_path_buf(),
+        })
+    }
+
+    /// The address of a symbol that has this name in the ELF, as it stands there.
+    pub fn address_of(&self, name: &str) -> Option<u64> {
+        object::File::parse(self.elf.as_slice())
+            .ok()?
+            .symbol_by_name(name)
+            .map(|symbol| symbol.address())
+    }
+
+    /// The function at `address`, from the symbol table alone.
+    pub fn function(&self, address: u64) -> Option<&str> {
+        let after = self
+            .functions
+            .partition_point(|place| place.address <= address);
+        let place = self.functions[..after].last()?;
+        let inside = if place.size == 0 {
+            address - place.address < 4096
+        } else {
+            address - place.address < place.size
+        };
+        inside.then_some(place.name.as_str())
+    }
+
+    /// ` in name (file:line)` for an address; for one to return to, the line of the call before it. Empty if nothing
+    /// is known.
+    pub fn describe(&self, address: u64, is_return: bool) -> String {
+        let address = if is_return {
+            address.wrapping_sub(1)
+        } else {
+            address
+        };
+        if !self.loaded.iter().any(|range| range.contains(&address)) {
+            return String::new();
+        }
+        let frames = self.frames(address);
+        if frames.is_empty() {
+            return self
+                .function(address)
+                .map(|name| format!(" in {name}"))
+                .unwrap_or_default();
+        }
+        let mut text = String::new();
+        for (i, (name, place)) in frames.iter().enumerate() {
+            text.push_str(if i == 0 { " in " } else { ", inlined in " });
+            text.push_str(name);
+            if let Some(place) = place {
+                text.push_str(&format!(" ({place})"));
+            }
+        }
+        text
+    }
+
+    /// Function and `file:line` of an address, innermost inlined one first.
+    fn frames(&self, address: u64) -> Vec<(String, Option<String>)> {
+        let lines = self
+            .lines
+            .get_or_init(|| read_lines(&self.elf).map(Mutex::new));
+        let Some(lines) = lines else {
+            return Vec::new();
+        };
+        let lines = lines
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Ok(mut frames) = lines.find_frames(address).skip_all_loads() else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            let name = frame
+                .function
+                .as_ref()
+                .and_then(|function| function.raw_name().ok().map(|raw| demangle(&raw)));
+            let place = frame.location.and_then(|location| {
+                let file = location.file.map(|file| self.shorten(file))?;
+                Some(
+                    location
+                        .line
+                        .map_or(file.clone(), |line| format!("{file}:{line}")),
+                )
+            });
+            let Some(name) = name.or_else(|| self.function(address).map(str::to_string)) else {
+                continue;
+            };
+            found.push((name, place));
+        }
+        found
+    }
+
+    /// Paths of the project from its root, paths of the compiler's libraries from theirs.
+    fn shorten(&self, file: &str) -> String {
+        if let Ok(below) = Path::new(file).strip_prefix(&self.root) {
+            return below.display().to_string();
+        }
+        match file.split_once("/library/") {
+            Some((front, below)) if front.contains("/rustc/") || front.contains("rustlib/src") => {
+                below.to_string()
+            }
+            _ => file.to_string(),
+        }
+    }
+}
+
+fn demangle(name: &str) -> String {
+    format!("{:#}", rustc_demangle::demangle(name))
+}
+
+fn read_lines(elf: &[u8]) -> Option<Lines> {
+    let file = object::File::parse(elf).ok()?;
+    let section =
+        |id: gimli::SectionId| -> std::result::Result<EndianArcSlice<LittleEndian>, gimli::Error> {
+            let data = file
+                .section_by_name(id.name())
+                .and_then(|section| section.data().ok())
+                .unwrap_or(&[]);
+            Ok(EndianArcSlice::new(Arc::from(data), LittleEndian))
+        };
+    let dwarf = gimli::Dwarf::load(section).ok()?;
+    addr2line::Context::from_dwarf(dwarf).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[inline(never)]
+    fn a_function_to_find() -> u32 {
+        std::hint::black_box(line!())
+    }
+
+    #[test]
+    fn finds_itself() {
+        let root = crate::Root::find().unwrap();
+        let me = std::env::current_exe().unwrap();
+        let symbols = Symbols::read(&me, root.path()).unwrap();
+        let line = a_function_to_find();
+        let name = symbols
+            .functions
+            .iter()
+            .find(|place| place.name.ends_with("a_function_to_find"))
+            .unwrap();
+        assert_eq!(symbols.function(name.address), Some(name.name.as_str()));
+        let text = symbols.describe(name.address + 1, true);
+        assert!(
+            text.starts_with(" in ") && text.contains("a_function_to_find ("),
+            "{text}"
+        );
+        let near = |n: u32| text.contains(&format!("symbols.rs:{n}"));
+        assert!(
+            near(line) || near(line - 1),
+            "{text}, but the function's one line is {line}"
+        );
+        assert_eq!(symbols.address_of("no such symbol"), None);
+        assert_eq!(symbols.describe(u64::MAX, false), "");
+    }
+
+    #[test]
+    fn short_paths() {
+        let me = std::env::current_exe().unwrap();
+        let symbols = Symbols::read(&me, Path::new("/p")).unwrap();
+        assert_eq!(
+            symbols.shorten("/p/kernel/sched/src/steal.rs"),
+            "kernel/sched/src/steal.rs"
+        );
+        assert_eq!(
+            symbols.shorten("/rustc/0abc/library/core/src/fmt/mod.rs"),
+            "core/src/fmt/mod.rs"
+        );
+        assert_eq!(
+            symbols.shorten("/home/x/library/a.rs"),
+            "/home/x/library/a.rs"
+        );
+    }
+
+    #[test]
+    fn what_is_no_elf() {
+        let root = crate::Root::find().unwrap();
+        assert!(Symbols::read(&root.path().join("Cargo.toml"), root.path()).is_err());
+    }
+}
