@@ -16,6 +16,7 @@ unsafe extern "C" {
     static boot_stack: u8;
     static kernel_phys_start: u8;
     static kernel_phys_end: u8;
+    #[allow(improper_ctypes)] // `BootInfo` is repr(C), but marked non-exhaustive by its crate
     fn kernel_main(info: &'static mut BootInfo) -> !;
 }
 

@@ -1,0 +1,101 @@
+//! What only the bare machine has: boot steps, page tables, the stack window, counters.
+
+use super::{apic, features, gdt, irq, kstack, percpu, serial, trap};
+use core::sync::atomic::Ordering::Relaxed;
+use x86_64::instructions::port::PortWriteOnly;
+
+pub use super::paging::{
+    NoFrames, PageFlags, direct, init_paging, kernel_image_phys, map_pages, readable,
+};
+pub use super::percpu::RESERVE_MAX;
+pub use super::smp::init_platform;
+pub use super::stacks::{
+    reserve_len, reserve_push, set_stack_slot_bytes, stack_page_take, stack_slot_create,
+};
+pub use super::trap::{VECTOR_DEVICE_FIRST, VECTOR_DEVICE_LAST, triple_fault};
+
+/// Physical memory: RAM and the first 4 GiB.
+pub const DIRECT_BASE: u64 = 0xffff_8000_0000_0000;
+/// Window of 512 GiB for `map_pages`.
+pub const HEAP_BASE: u64 = 0xffff_c000_0000_0000;
+/// Window of 512 GiB for the stack slots of Gs.
+pub const STACK_BASE: u64 = 0xffff_d000_0000_0000;
+/// Window for g0 and interrupt stacks.
+pub const KSTACK_BASE: u64 = 0xffff_e000_0000_0000;
+/// The kernel image: its physical address plus this.
+pub const KERNEL_BASE: u64 = 0xffff_ffff_8000_0000;
+
+/// Gives the physical address of a free 4 KiB frame of undefined content, or None if there is none.
+pub type FrameSource<'a> = &'a mut dyn FnMut() -> Option<u64>;
+
+/// What `init_platform` found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Platform {
+    /// CPUs that can be started, the first one included.
+    pub cpus: usize,
+    /// Enabled CPUs beyond the 64 that this kernel can run.
+    pub too_many: usize,
+    /// Speed of the time stamp counter.
+    pub tsc_hz: u64,
+    /// Speed of the local APIC's timer.
+    pub apic_timer_hz: u64,
+}
+
+/// First thing that `kernel_main` calls: per-CPU block, GDT, TSS and IDT of the first CPU, legacy interrupt controllers
+/// masked, console usable. Afterwards IF=0 and `preempt_count` is 1, until the first G lowers it.
+///
+/// # Safety
+/// Once, on the first CPU, with the boot page tables, nothing else having run.
+pub unsafe fn init_bsp() {
+    // SAFETY: as documented; in this order, since loading GS's selector clears its base.
+    unsafe {
+        gdt::load(0);
+        percpu::attach(0, apic::id());
+        apic::attach();
+        kstack::use_early_stacks();
+        trap::build_idt();
+        trap::load_idt();
+        // Some firmware leaves the PICs unmasked at vector 8, where the timer looks like a double fault.
+        PortWriteOnly::<u8>::new(0x21).write(0xff);
+        PortWriteOnly::<u8>::new(0xa1).write(0xff);
+        features::enable();
+    }
+    debug_assert!(!irq::irqs_enabled());
+    serial::init();
+}
+
+/// Counters of one CPU since boot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BareStats {
+    /// Interrupts of timer, other CPUs, devices, and stray ones.
+    pub interrupts: u64,
+    /// Of these, on vectors that nobody uses.
+    pub unexpected: u64,
+    /// Calls injected into an interrupted G.
+    pub injected: u64,
+    /// Calls of the upcall `safe_point`: the injected ones, their repetitions, and those by guard drop.
+    pub safe_points: u64,
+    /// Of these, by the drop of the last guard.
+    pub safe_points_by_guard: u64,
+    /// Page faults that backed a page of a G's stack.
+    pub page_faults: u64,
+    /// Of these, inside the interrupt handler, by its write of an injected frame.
+    pub page_faults_nested: u64,
+    /// Of these, on page 1 of a slot, which is kept for injected frames.
+    pub page_faults_low: u64,
+}
+
+/// Counters of CPU `cpu`. Each is read at another moment.
+pub fn bare_stats(cpu: usize) -> BareStats {
+    let c = percpu::cpu(cpu);
+    BareStats {
+        interrupts: c.n_interrupts.load(Relaxed),
+        unexpected: c.n_unexpected.load(Relaxed),
+        injected: c.n_injected.load(Relaxed),
+        safe_points: c.n_safe_points.load(Relaxed),
+        safe_points_by_guard: c.n_safe_points_by_guard.load(Relaxed),
+        page_faults: c.n_page_faults.load(Relaxed),
+        page_faults_nested: c.n_page_faults_nested.load(Relaxed),
+        page_faults_low: c.n_page_faults_low.load(Relaxed),
+    }
+}

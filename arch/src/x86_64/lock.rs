@@ -1,0 +1,57 @@
+//! A lock for the machine layer's own few devices. The kernel's ranked locks live above and cannot be used here.
+
+use super::preempt::{preempt_disable, preempt_enable};
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, Ordering::*};
+
+/// Test-and-set, no queue: a vCPU that its host took off would block one. Held with preemption off. No interrupt handler
+/// takes it (they run no Rust, I-PENDING), so interrupts may stay on.
+pub struct Lock<T> {
+    taken: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached only with `taken` won.
+unsafe impl<T: Send> Sync for Lock<T> {}
+
+impl<T> Lock<T> {
+    pub const fn new(value: T) -> Self {
+        Lock {
+            taken: AtomicBool::new(false),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Runs `f` alone.
+    pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        preempt_disable();
+        while !self.try_take() {
+            core::hint::spin_loop();
+        }
+        // SAFETY: `taken` is ours.
+        let r = f(unsafe { &mut *self.value.get() });
+        self.taken.store(false, Release); // pairs with the Acquire in `try_take`
+        preempt_enable();
+        r
+    }
+
+    /// For the end of the machine: tries `spins` times, then runs `f` all the same; whoever held the lock may be stopped.
+    pub fn with_or_break<R>(&self, spins: usize, f: impl FnOnce(&mut T) -> R) -> R {
+        preempt_disable();
+        let mine = (0..spins).any(|_| {
+            core::hint::spin_loop();
+            self.try_take()
+        });
+        // SAFETY: ours, or broken on purpose: the devices behind these locks take interleaved bytes without harm.
+        let r = f(unsafe { &mut *self.value.get() });
+        if mine {
+            self.taken.store(false, Release); // pairs with the Acquire in `try_take`
+        }
+        preempt_enable();
+        r
+    }
+
+    fn try_take(&self) -> bool {
+        !self.taken.load(Relaxed) && !self.taken.swap(true, Acquire) // pairs with the Release stores above
+    }
+}
