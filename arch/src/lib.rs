@@ -79,3 +79,16 @@ pub use imp::bare;
 /// What only the host has: stack mappings, standard arguments, ends of the process.
 #[cfg(not(ringo_kernel))]
 pub use imp::hosted;
+
+/// Return address and frame pointer of the function that called [`mcall`] to stop here: where a parked G's backtrace
+/// begins. Both machines lay the same frame.
+///
+/// # Safety
+/// The context was saved, and its G stays stopped during the call.
+pub unsafe fn saved_frame(stopped: &Context) -> (usize, usize) {
+    // SAFETY: a saved stack pointer points at r15 r14 r13 r12 rbp rbx and the return address (switch.rs).
+    unsafe {
+        let sp = stopped.get() as *const usize;
+        (*sp.add(6), *sp.add(4))
+    }
+}

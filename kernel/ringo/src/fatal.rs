@@ -1,0 +1,118 @@
+//! The end by force: panics, deadlocks, exceptions, stack overflows. One clean report, then status 2.
+//!
+//! ```text
+//!   a CPU fails ── it is the first ────────► stop the others (NMI) ── report ── exit(Fatal)
+//!        │
+//!        ├─ another CPU is already at it ──► wait to be stopped
+//!        └─ it was this CPU: a failure inside the report ──► a short line ── exit(FatalTwice)
+//! ```
+//!
+//! Nothing here waits for a lock that a stopped CPU may hold for ever: the channels to the runner break theirs after a
+//! bounded wait, the heap is not used, and the lists of Gs are read without locks.
+
+mod backtrace;
+mod out;
+mod report;
+
+use arch::ExitCode;
+use arch::upcalls::{Fatal, FatalKind, Upcalls};
+use core::fmt::{self, Write};
+use core::sync::atomic::{AtomicUsize, Ordering::*};
+use out::Out;
+use sched::Sched;
+
+/// CPU that reports, plus 1; 0: all is well.
+static REPORTER: AtomicUsize = AtomicUsize::new(0);
+
+/// The table that the machine layer calls up through.
+pub(crate) fn upcalls() -> Upcalls {
+    Upcalls { safe_point: sched::safe_point, page_fault, syscall, nmi: report::nmi, fatal: exception }
+}
+
+extern "C" fn page_fault(_address: u64, _error_code: u64, _rip: u64) -> bool {
+    false // there is no ring 3 yet
+}
+extern "C" fn syscall(_number: u64, _args: *const u64) -> i64 {
+    -38 // ENOSYS
+}
+
+/// Print where the runner's stderr is, without any lock that could be held for ever.
+pub(crate) fn say(text: fmt::Arguments) {
+    let _ = Out::new().write_fmt(text);
+}
+
+/// Become the one that reports, with everybody else stopped.
+fn take_over() {
+    arch::preempt_disable();
+    arch::irq_disable();
+    let me = arch::cpu_id() + 1;
+    match REPORTER.compare_exchange(0, me, SeqCst, SeqCst) {
+        Ok(_) => arch::stop_other_cpus(),
+        Err(who) if who == me => {
+            say(format_args!("\nfatal error: another failure while this one was being reported\n"));
+            arch::exit(ExitCode::FatalTwice)
+        }
+        Err(_) => loop {
+            core::hint::spin_loop() // the reporter stops this CPU, or ends the machine
+        },
+    }
+}
+
+fn leave(kind: &str) -> ! {
+    say(format_args!("\u{1}{{\"event\":\"fatal\",\"kind\":\"{kind}\"}}\n"));
+    arch::exit(ExitCode::Fatal)
+}
+
+/// The scheduler's hook: an error that no goroutine can handle (Go: `fatal`, `throw`).
+pub(crate) fn fatal(s: &'static Sched, kind: &'static str, text: fmt::Arguments) -> ! {
+    take_over();
+    say(format_args!("fatal error: {text}\n"));
+    report::goroutines(s, None);
+    leave(kind)
+}
+
+/// The machine layer's upcall: an exception that nobody handles, a stack overflow.
+extern "C" fn exception(e: &Fatal) -> ! {
+    take_over();
+    let kind = match e.kind {
+        FatalKind::StackOverflow => "stack overflow",
+        FatalKind::OutOfStackPages => "out of memory",
+        FatalKind::KernelStackOverflow => "kernel stack overflow",
+        FatalKind::Exception => "exception",
+    };
+    report::exception(e, kind);
+    leave(kind)
+}
+
+/// A panic of Rust code on the bare machine.
+#[cfg(ringo_kernel)]
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo) -> ! {
+    let rbp: usize;
+    // SAFETY: reads a register.
+    unsafe { core::arch::asm!("mov {}, rbp", out(reg) rbp, options(nomem, nostack, preserves_flags)) };
+    // The message first, while this goroutine may still be preempted: a Display of it may park, or panic in turn.
+    let mut message = out::Message::new();
+    if report::begin_panic() {
+        let _ = write!(message, "{}", info.message());
+    } else {
+        let _ = message.write_str("panic while a panic's message was being put together");
+    }
+    take_over();
+    report::panic(&message, info.location(), rbp);
+    leave("panic")
+}
+
+/// A panic on the host machine: std's report, Go's exit status.
+#[cfg(not(ringo_kernel))]
+pub(crate) fn host_panic(info: &std::panic::PanicHookInfo) {
+    let text = info.payload_as_str().unwrap_or("(no text)");
+    match info.location() {
+        Some(at) => say(format_args!("panic: {text}\n\tat {}:{}:{}\n", at.file(), at.line(), at.column())),
+        None => say(format_args!("panic: {text}\n")),
+    }
+    if let Some(g) = sched::try_current() {
+        say(format_args!("\n{}\n{}\n", sched::Header(g), sched::CreatedBy(g)))
+    }
+    arch::exit(ExitCode::Fatal)
+}

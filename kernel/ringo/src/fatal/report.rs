@@ -1,0 +1,176 @@
+//! What a report says.
+
+use super::backtrace;
+use super::out::Out;
+use arch::upcalls::{Fatal, FatalKind};
+use core::fmt::Write;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use sched::{CreatedBy, GRef, GStatus, Header, M, Sched};
+
+/// Goroutines that are shown at most; the rest is counted.
+const SHOWN: usize = 100;
+
+/// What each CPU ran when it was stopped: written by its NMI, which must not print.
+static STOPPED_AT: [[AtomicUsize; 2]; arch::MAX_CPUS] =
+    [const { [const { AtomicUsize::new(0) }; 2] }; arch::MAX_CPUS];
+
+/// The machine layer's upcall: this CPU is being stopped for another's report.
+pub(super) extern "C" fn nmi(rip: u64, _rsp: u64, rbp: u64) {
+    let at = &STOPPED_AT[arch::cpu_id()];
+    at[0].store(rip as usize, Relaxed);
+    at[1].store(rbp as usize, Relaxed);
+}
+
+/// Number of the G whose panic message is being put together, plus 1.
+static PANICKING: [AtomicBool; 256] = [const { AtomicBool::new(false) }; 256];
+
+/// A panic begins. False: this goroutine was already putting a panic's message together.
+#[cfg(ringo_kernel)]
+pub(super) fn begin_panic() -> bool {
+    // Keyed by goroutine, with room for as many at once as there are CPUs several times over; a false hit costs a message.
+    let key = sched::try_current().map_or(0, |g| g.id() as usize) % PANICKING.len();
+    !PANICKING[key].swap(true, AcqRel)
+}
+
+/// A panic: message, place, the goroutine that panicked, what the others ran.
+#[cfg(ringo_kernel)]
+pub(super) fn panic(message: &super::out::Message, at: Option<&core::panic::Location>, rbp: usize) {
+    let mut out = Out::new();
+    let (text, cut) = message.text();
+    let _ = writeln!(out, "panic: {text}{}", if cut { "…" } else { "" });
+    if let Some(at) = at {
+        let _ = writeln!(out, "\tat {}:{}:{}", at.file(), at.line(), at.column());
+    }
+    here(&mut out, |out| backtrace::print_callers(out, rbp));
+    drop(out);
+    others();
+}
+
+/// An exception, in words first.
+pub(super) fn exception(e: &Fatal, kind: &str) {
+    let mut out = Out::new();
+    let g = sched::try_current();
+    match (e.kind, g) {
+        (FatalKind::StackOverflow, Some(g)) => {
+            let kib = crate::start::config().stack_kib;
+            let _ = writeln!(out, "fatal error: stack overflow: goroutine {} used up its {kib} KiB of stack", g.id());
+            let _ = writeln!(out, "\tlarger stacks: --set stack_kib={} (up to 1024)", (kib * 2).min(1024));
+        }
+        (FatalKind::Exception, _) => {
+            let _ = writeln!(out, "fatal error: exception {} on CPU {}", e.vector, e.cpu);
+        }
+        _ => {
+            let _ = writeln!(out, "fatal error: {kind} on CPU {}", e.cpu);
+        }
+    }
+    let _ = writeln!(out, "\t{}", e.explanation);
+    registers(&mut out, e);
+    here(&mut out, |out| backtrace::print(out, e.rip as usize, e.rbp as usize));
+    drop(out);
+    others();
+}
+
+fn registers(out: &mut Out, e: &Fatal) {
+    let _ = writeln!(
+        out,
+        "\trip {:#x} rsp {:#x} rbp {:#x} rflags {:#x} cr2 {:#x} error code {:#x}",
+        e.rip, e.rsp, e.rbp, e.rflags, e.cr2, e.error_code
+    );
+    let names = ["rax", "rcx", "rdx", "rbx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"];
+    for row in 0..2 {
+        let _ = write!(out, "\t");
+        for i in row * 7..row * 7 + 7 {
+            let _ = write!(out, "{} {:#x} ", names[i], e.gpr[i]);
+        }
+        let _ = writeln!(out);
+    }
+}
+
+/// The goroutine that failed, with its frames.
+fn here(out: &mut Out, frames: impl FnOnce(&mut Out)) {
+    let _ = match sched::try_current() {
+        Some(g) => writeln!(out, "\n{}", Header(g)),
+        None => writeln!(out, "\nthe scheduler of CPU {} (no goroutine):", arch::cpu_id()),
+    };
+    frames(out);
+    if let Some(g) = sched::try_current() {
+        created_by(out, g)
+    }
+}
+
+fn created_by(out: &mut Out, g: GRef) {
+    if g.creator().0.is_some() && g.creator().1 != 0 {
+        let _ = writeln!(out, "{}", CreatedBy(g));
+    }
+}
+
+/// What the other CPUs ran.
+fn others() {
+    if arch::m_ptr().is_null() {
+        return; // too early
+    }
+    let me = arch::cpu_id();
+    let s = sched::this();
+    for m in s.allm.iter().take(arch::num_cpus()).filter(|m| m.id() != me) {
+        one_cpu(m)
+    }
+}
+
+fn one_cpu(m: &M) {
+    let mut out = Out::new();
+    match m.curg() {
+        Some(g) => {
+            let _ = writeln!(out, "\nCPU {} ran goroutine {}:", m.id(), g.id());
+            let rip = STOPPED_AT[m.id()][0].load(Relaxed);
+            if rip != 0 {
+                backtrace::print(&mut out, rip, STOPPED_AT[m.id()][1].load(Relaxed))
+            }
+            created_by(&mut out, g)
+        }
+        None => {
+            let what = if m.p().is_some() { "looked for work" } else { "was idle" };
+            let _ = writeln!(out, "\nCPU {} {what}", m.id());
+        }
+    }
+}
+
+/// All goroutines that exist, oldest first as far as they fit.
+pub(super) fn goroutines(s: &'static Sched, except: Option<GRef>) {
+    let mut shown = 0;
+    let mut more = 0;
+    // The list holds the newest first; numbers tell the order, so look for the next larger one each time.
+    let mut last = 0;
+    while shown < SHOWN {
+        let Some(g) = next_by_id(s, last) else { break };
+        last = g.id();
+        if Some(g) != except {
+            shown += 1;
+            goroutine(g)
+        }
+    }
+    s.for_each_g(|g| more += (g.status() != GStatus::Dead && g.id() > last) as usize);
+    if more > 0 {
+        super::say(format_args!("\n… and {more} more goroutines\n"))
+    }
+}
+
+fn next_by_id(s: &Sched, after: u64) -> Option<GRef> {
+    let mut best: Option<GRef> = None;
+    s.for_each_g(|g| {
+        if g.status() != GStatus::Dead && g.id() > after && best.is_none_or(|b| g.id() < b.id()) {
+            best = Some(g)
+        }
+    });
+    best
+}
+
+fn goroutine(g: GRef) {
+    let mut out = Out::new();
+    let _ = writeln!(out, "\n{}", Header(g));
+    if matches!(g.status(), GStatus::Waiting | GStatus::Runnable) {
+        // SAFETY: a G that does not run has a saved context, and all Ms are idle or stopped.
+        let (rip, rbp) = unsafe { arch::saved_frame(g.saved_context()) };
+        backtrace::print(&mut out, rip, rbp)
+    }
+    created_by(&mut out, g)
+}

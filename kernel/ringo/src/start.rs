@@ -1,0 +1,66 @@
+//! Start-up, as a list: what happens between the machine's first instruction of Rust and the program's `main`.
+//!
+//! The two machines differ in how CPUs and memory come about (`bare.rs`, `host.rs`); what follows is the same: a
+//! scheduler, M0 with P0, the main goroutine, the other Ms.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use base::config::Config;
+use sched::{Hooks, Sched};
+
+#[cfg(ringo_kernel)]
+mod bare;
+#[cfg(ringo_kernel)]
+mod module;
+
+#[cfg(not(ringo_kernel))]
+mod host;
+#[cfg(not(ringo_kernel))]
+pub use host::host_main;
+
+unsafe extern "Rust" {
+    /// The program: what `ringo::main!` defines. Its exit status.
+    safe fn ringo_program_main() -> i32;
+}
+
+/// What start-up hands to the running program.
+struct Started {
+    cfg: Config,
+    args: Vec<String>,
+}
+
+static STARTED: spin::Once<Started> = spin::Once::new();
+
+/// The program's arguments.
+pub(crate) fn program_args() -> &'static [String] {
+    STARTED.get().map_or(&[], |s| &s.args)
+}
+
+/// The configuration of this run.
+pub fn config() -> &'static Config {
+    STARTED.get().map_or(&Config::DEFAULT, |s| &s.cfg)
+}
+
+/// A scheduler whose P0 holds the main goroutine. `cpus`: how many may come.
+///
+/// # Safety
+/// Once in a program, on CPU 0, preemption off.
+unsafe fn prepare(cfg: Config, args: Vec<String>, cpus: usize) -> &'static Sched {
+    STARTED.call_once(|| Started { cfg, args });
+    crate::log::init(cfg.log);
+    let s = Sched::new(cfg, cpus, Hooks { fatal: crate::fatal::fatal });
+    // SAFETY: in this order, once, as the caller promises.
+    unsafe {
+        s.init_m0();
+        s.newproc_main(runtime_main, core::panic::Location::caller());
+    }
+    s
+}
+
+/// The main goroutine (Go: proc.go, `main`): when the program's `main` returns, the machine stops, whatever else runs.
+fn runtime_main() {
+    let event = alloc::format!("\u{1}{{\"event\":\"main\",\"since_start_ns\":{}}}\n", sched::now_ns());
+    arch::control_write(event.as_bytes());
+    let status = ringo_program_main();
+    crate::exit::exit(status)
+}

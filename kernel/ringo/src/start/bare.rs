@@ -1,0 +1,117 @@
+//! The bare machine, from `kernel_main` to the first goroutine.
+
+use super::{module::Module, prepare};
+use arch::bare;
+use base::config::Config;
+use bootloader_api::BootInfo;
+use bootloader_api::info::MemoryRegionKind;
+use core::sync::atomic::{AtomicPtr, Ordering::*};
+use sched::Sched;
+
+/// The allocator of everything in `alloc`.
+#[global_allocator]
+static HEAP: mem::heap::Heap = mem::heap::Heap;
+
+/// For the entry of the other CPUs, which are given nothing but a number.
+static SCHED: AtomicPtr<Sched> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Pieces of RAM that are mapped; a map with more loses its highest ones.
+const RAM_PIECES: usize = 64;
+
+/// The kernel's first function: called by `boot` on CPU 0 with interrupts off, and alone until `start_cpus`.
+///
+/// # Safety
+/// Called once, by `boot`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn kernel_main(info: &'static mut BootInfo) -> ! {
+    // SAFETY: the first call of all, on the boot CPU.
+    unsafe {
+        bare::init_bsp();
+        arch::upcalls::set_upcalls(crate::fatal::upcalls());
+    }
+    let module = Module::find(info);
+    let cfg = configure(&module);
+    init_memory(info);
+    let rsdp = info.rsdp_addr.into_option();
+    // SAFETY: once, after paging.
+    let platform = match unsafe { bare::init_platform(rsdp, &mut mem::frames::alloc) } {
+        Ok(p) => p,
+        Err(why) => refuse(format_args!("this machine cannot be used: {why}")),
+    };
+    mem::gstack::init(cfg.stack_kib as usize * 1024);
+    let cpus = platform.cpus;
+    if let Some(procs) = cfg.procs
+        && procs as usize > cpus
+    {
+        refuse(format_args!("procs={procs} is more than the {cpus} CPUs of this machine; give at most {cpus}"))
+    }
+    // SAFETY: once, on CPU 0, preemption off since `init_bsp`.
+    let s = unsafe { prepare(cfg, module.args(), cpus) };
+    SCHED.store(s as *const Sched as *mut Sched, Release);
+    // SAFETY: once; `enter` never returns.
+    let came = unsafe { bare_start(s, cpus) };
+    s.set_mcount(came);
+    enter(0);
+    unreachable!("an M of the bare machine ended")
+}
+
+/// # Safety
+/// Once, on CPU 0.
+unsafe fn bare_start(s: &'static Sched, cpus: usize) -> usize {
+    // SAFETY: handed on.
+    let came = unsafe { arch::start_cpus(cpus, enter) };
+    if s.procs() as usize > came {
+        refuse(format_args!("only {came} of {cpus} CPUs started, too few for {} Ps; try --procs {came}", s.procs()))
+    }
+    came
+}
+
+/// Where each CPU becomes an M.
+fn enter(cpu: usize) {
+    // SAFETY: set before the CPUs were started; schedulers live for ever.
+    let s = unsafe { &*SCHED.load(Acquire) };
+    // SAFETY: once for each CPU, on its boot stack, preemption off.
+    unsafe {
+        arch::irq_enable();
+        s.mstart(cpu)
+    }
+}
+
+fn configure(module: &Module) -> Config {
+    match Config::parse(module.cmdline()) {
+        Ok(cfg) => cfg,
+        Err(why) => refuse(format_args!("{why}")),
+    }
+}
+
+/// Page tables, then the frames that are left. Frames for the page tables themselves come first, from memory that the boot
+/// tables reach.
+fn init_memory(info: &BootInfo) {
+    let mut ram = [(0u64, 0u64); RAM_PIECES];
+    let mut n = 0;
+    for r in info.memory_regions.iter() {
+        let is_ram = matches!(r.kind, MemoryRegionKind::Usable | MemoryRegionKind::Bootloader);
+        match ram[..n].last_mut() {
+            Some(last) if is_ram && last.1 == r.start => last.1 = r.end,
+            _ if is_ram && n < RAM_PIECES => {
+                ram[n] = (r.start, r.end);
+                n += 1
+            }
+            _ => {}
+        }
+    }
+    let usable = info.memory_regions.iter().filter(|r| r.kind == MemoryRegionKind::Usable);
+    // SAFETY: once; `boot` leaves what is taken (kernel, module, low memory) out of the usable regions.
+    unsafe { mem::frames::init(usable.map(|r| (r.start, r.end))) };
+    // SAFETY: once, before anybody holds a pointer that only the boot tables map; the frames are below 4 GiB.
+    if unsafe { bare::init_paging(&ram[..n], &mut mem::frames::boot_alloc) }.is_err() {
+        refuse(format_args!("too little memory for page tables; give the machine at least 64 MiB"))
+    }
+}
+
+/// The configuration or the machine will not do: say why and leave.
+fn refuse(why: core::fmt::Arguments) -> ! {
+    crate::fatal::say(format_args!("ringo: {why}\n"));
+    arch::exit(arch::ExitCode::BadConfig)
+}
+
