@@ -8,10 +8,6 @@ use bootloader_api::info::MemoryRegionKind;
 use core::sync::atomic::{AtomicPtr, Ordering::*};
 use sched::Sched;
 
-/// The allocator of everything in `alloc`.
-#[global_allocator]
-static HEAP: mem::heap::Heap = mem::heap::Heap;
-
 /// For the entry of the other CPUs, which are given nothing but a number.
 static SCHED: AtomicPtr<Sched> = AtomicPtr::new(core::ptr::null_mut());
 
