@@ -39,30 +39,50 @@ fn fits_page(layout: Layout) -> bool {
     layout.size() <= PAGE_BYTES && layout.align() <= PAGE_BYTES
 }
 
+/// A page, or an object of several. Apart from the small ones, to whom its registers would be a burden.
+#[inline(never)]
+fn alloc_pages(layout: Layout) -> *mut u8 {
+    if fits_page(layout) {
+        page().unwrap_or(ptr::null_mut())
+    } else {
+        large::alloc(layout)
+    }
+}
+
+/// Takes back what [`alloc_pages`] gave.
+///
+/// # Safety
+/// It gave the object for this layout, and nobody uses it any more.
+#[inline(never)]
+unsafe fn free_pages(object: *mut u8, layout: Layout) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if fits_page(layout) {
+            frames::free(object as u64 - bare::direct(0) as u64);
+        } else {
+            large::free(object, layout);
+        }
+    }
+}
+
 // SAFETY: the memory handed out is of the layout's size and alignment (`class_of`, a page, or `large`), belongs to the
 // caller until it is freed, and nothing here unwinds.
 unsafe impl GlobalAlloc for Heap {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if let Some(class) = class_of(layout) {
-            CLASSES[class].lock().alloc(CLASS_BYTES[class], page)
-        } else if fits_page(layout) {
-            page().unwrap_or(ptr::null_mut())
-        } else {
-            large::alloc(layout)
+        match class_of(layout) {
+            Some(class) => CLASSES[class].lock().alloc(CLASS_BYTES[class], page),
+            None => alloc_pages(layout),
         }
     }
 
     #[inline]
     unsafe fn dealloc(&self, object: *mut u8, layout: Layout) {
-        // SAFETY: the layout is that of the allocation, so each goes back to where it came from.
+        // SAFETY: the layout is that of the allocation, so the object goes back to where it came from.
         unsafe {
-            if let Some(class) = class_of(layout) {
-                CLASSES[class].lock().free(CLASS_BYTES[class], object);
-            } else if fits_page(layout) {
-                frames::free(object as u64 - bare::direct(0) as u64);
-            } else {
-                large::free(object, layout);
+            match class_of(layout) {
+                Some(class) => CLASSES[class].lock().free(CLASS_BYTES[class], object),
+                None => free_pages(object, layout),
             }
         }
     }

@@ -44,7 +44,6 @@ impl Large {
             let flags = PageFlags {
                 write: true,
                 uncached: false,
-                ..PageFlags::default()
             };
             // SAFETY: the page lies in this heap's window and was not mapped before; the frame is ours.
             let result = unsafe { bare::map_pages(virt, frame, 1, flags, &mut frames::alloc) };
