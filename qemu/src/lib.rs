@@ -65,6 +65,7 @@ mod sys;
 
 pub use accel::kvm_usable;
 pub use builder::{BuildOptions, build_host, build_kernel};
+pub use elf_scan::{Scan, scan as scan_elf};
 pub use failure::{Failure, Result};
 pub use host_machine::HostMachine;
 pub use install::prepare;

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use base::config::Config;
-use clap::{Parser, ValueEnum};
+use base::config::{Config, KEYS, Key};
+use clap::Parser;
 
 use crate::{Accel, Board, Failure, Result, size};
 
 /// Where a program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MachineKind {
-    /// A machine under QEMU
+    /// A machine under QEMU.
     Qemu,
-    /// Threads of this system
+    /// Threads of this system.
     Host,
 }
 
@@ -21,17 +21,16 @@ pub enum MachineKind {
 #[command(
     name = "cargo run --",
     override_usage = "cargo run -- [NAME|FILE.rs] [OPTIONS] [-- ARGS FOR THE PROGRAM]",
-    after_help = "Commands: list, doctor, check (each with --help). Exit status: 0 fine, 1 the program failed or wrong \
-                  usage, 2 fatal (panic, deadlock, stack overflow), 3 the machine died or hung.",
+    after_help = after_help(),
     disable_version_flag = true
 )]
 pub struct RunArgs {
     /// A program in demos/src/bin, or a file of your own
     #[arg(value_name = "NAME|FILE.rs", default_value = "tour")]
     pub program: String,
-    /// Where it runs
-    #[arg(long, value_enum, default_value = "qemu")]
-    pub machine: MachineKind,
+    /// Where it runs: a machine under QEMU, or threads of this system
+    #[arg(long, value_name = "MACHINE", default_value = "qemu", value_parser = ["qemu", "host"])]
+    pub machine: String,
     /// CPUs, or threads of the host machine [default: this system's, at least 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub smp: Option<u32>,
@@ -108,6 +107,19 @@ pub struct Checked {
     pub words: Vec<String>,
 }
 
+fn after_help() -> String {
+    let keys: Vec<&str> = KEYS
+        .iter()
+        .filter(|key| key.is_for_users())
+        .map(Key::name)
+        .collect();
+    format!(
+        "Keys of --set: {}\n\nCommands: list, doctor, check (each with --help)\n\nExit status: 0 fine; 1 the program \
+         failed, or wrong usage; 2 fatal (panic, deadlock, stack overflow); 3 the machine died or hung",
+        keys.join(" ")
+    )
+}
+
 fn seconds(text: &str) -> std::result::Result<Duration, String> {
     let wrong = "a time limit is a number of seconds above 0, such as 10 or 0.5";
     let seconds: f64 = text.parse().map_err(|_| wrong)?;
@@ -120,6 +132,15 @@ fn seconds(text: &str) -> std::result::Result<Duration, String> {
 }
 
 impl RunArgs {
+    /// Where it runs.
+    pub fn kind(&self) -> MachineKind {
+        if self.machine == "host" {
+            MachineKind::Host
+        } else {
+            MachineKind::Qemu
+        }
+    }
+
     /// Checks what clap cannot.
     ///
     /// # Errors
@@ -201,7 +222,7 @@ impl RunArgs {
                 )));
             }
         }
-        if self.machine == MachineKind::Host && self.gdb {
+        if self.kind() == MachineKind::Host && self.gdb {
             return Err(Failure::new(
                 "--gdb is for --machine qemu; run the program's executable under gdb instead",
             ));

@@ -39,7 +39,7 @@ fn figures(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcome) 
     json!({
         "event": "run",
         "program": program,
-        "machine": if args.machine == MachineKind::Qemu { "qemu" } else { "host" },
+        "machine": if args.kind() == MachineKind::Qemu { "qemu" } else { "host" },
         "smp": checked.smp,
         "procs": checked.procs.unwrap_or(checked.smp),
         "exit": outcome.exit,

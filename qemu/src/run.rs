@@ -15,7 +15,7 @@ pub fn run(args: &RunArgs) -> Result<u8> {
     let cwd = std::env::current_dir().unwrap_or_else(|_| root.path().to_path_buf());
     let program = Program::find(&root, &cwd, &args.program)?;
     sys::do_not_stop_in_background();
-    let outcome = match args.machine {
+    let outcome = match args.kind() {
         MachineKind::Qemu => on_qemu(&root, args, &checked, &program)?,
         MachineKind::Host => on_host(&root, args, &checked, &program)?,
     };
