@@ -16,7 +16,7 @@ fn unknown_names_and_actions_say_what_would_be_right() {
         text.starts_with("there is no fault point park.comit; there are park.commit "),
         "{text}"
     );
-    assert!(text.ends_with(" select.commit"), "{text}");
+    assert!(text.ends_with(NAMES[NAMES.len() - 1]), "{text}");
     let wrong = |text| arm_text(text).unwrap_err().to_string();
     assert_eq!(
         wrong("park.commit"),
@@ -76,15 +76,49 @@ fn an_armed_point_acts_until_it_is_off() {
 #[test]
 fn an_unarmed_point_costs_a_load() {
     let _one = ONE.lock();
-    const ROUNDS: u32 = 2_000_000;
+    const ROUNDS: u32 = 100_000;
+    // The fastest of many, since other tests run beside this one.
     let per_round = |f: fn()| {
-        let begin = Instant::now();
-        for _ in 0..ROUNDS {
-            core::hint::black_box(f)();
-        }
-        begin.elapsed().as_nanos() as f64 / f64::from(ROUNDS)
+        let run = |_| {
+            let begin = Instant::now();
+            for _ in 0..ROUNDS {
+                core::hint::black_box(f)();
+            }
+            begin.elapsed().as_nanos() as f64 / f64::from(ROUNDS)
+        };
+        (0..50).map(run).fold(f64::MAX, f64::min)
     };
     let (empty, point) = (per_round(|| {}), per_round(place));
     println!("empty call {empty:.2} ns, call of a point {point:.2} ns");
     assert!(point - empty < 50.0);
+}
+
+#[test]
+fn every_name_stands_somewhere_in_the_kernel() {
+    fn read(dir: &std::path::Path, all: &mut String) {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                read(&path, all);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                all.push_str(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    let kernel = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap();
+    let mut all = String::new();
+    for part in std::fs::read_dir(kernel).unwrap() {
+        let src = part.unwrap().path().join("src");
+        if src.is_dir() && !src.starts_with(kernel.join("trace")) {
+            read(&src, &mut all);
+        }
+    }
+    for name in NAMES {
+        assert!(
+            all.contains(&format!("point!(\"{name}\")")),
+            "no point!(\"{name}\") in the kernel"
+        );
+    }
 }
