@@ -350,6 +350,17 @@ fn stacks_have_dense_numbers_and_guards() {
 }
 
 #[test]
+fn more_stacks_than_a_process_may_have_mappings() {
+    let mut slots: Vec<_> = (0..70_000)
+        .map(|_| hosted::map_stack(16 << 10).unwrap().slot)
+        .collect();
+    slots.dedup();
+    assert_eq!(slots.len(), 70_000);
+    // And something is left for everybody else.
+    std::thread::spawn(|| ()).join().unwrap();
+}
+
+#[test]
 fn safe_point_is_called_by_the_drop_of_the_last_guard_only_with_a_g() {
     // On a plain thread there is no G: the bit stays, nothing is called, nothing loops.
     raise_pending(PENDING_RESCHED);
