@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use core::iter::FusedIterator;
+use core::ops::RangeInclusive;
 
 /// The arguments that follow `--` on the command line, without the program's name.
 ///
@@ -13,6 +14,31 @@ use core::iter::FusedIterator;
 pub fn args() -> Args {
     Args {
         left: crate::start::program_args(),
+    }
+}
+
+/// The one number that a program takes as its argument, `default` where none is given.
+///
+/// Anything else ends the program with exit status 1 and a line that says what would be right.
+///
+/// ```no_run
+/// let rounds = ringo::args::number("rounds", 1000, 1..=1_000_000);
+/// ```
+pub fn number(what: &str, default: u64, allowed: RangeInclusive<u64>) -> u64 {
+    let mut given = args();
+    let value = match given.next() {
+        None => Some(default),
+        Some(text) => text.parse().ok().filter(|n| allowed.contains(n)),
+    };
+    match value {
+        Some(n) if given.len() == 0 => n,
+        _ => {
+            let (low, high) = (allowed.start(), allowed.end());
+            crate::eprintln!(
+                "this program takes one argument: the number of {what}, from {low} to {high} (without it: {default})"
+            );
+            crate::exit(1)
+        }
     }
 }
 

@@ -1,0 +1,68 @@
+//! Endless loops without a call on every P, and a ticker beside them. `-- N`: loops. Try `--procs 1`, and `--set preempt=off`.
+#![no_std]
+#![no_main]
+use ringo::machine;
+use ringo::prelude::*;
+ringo::main!(main);
+
+const TICK: Duration = Duration::from_millis(5);
+const RUN: Duration = Duration::from_secs(3);
+
+/// The loop that nobody but a timer interrupt can stop. On the host machine nothing can, so there it gives way by itself.
+fn hog() {
+    loop {
+        if machine::IS_HOST {
+            yield_now();
+        }
+        core::hint::spin_loop();
+    }
+}
+
+fn main() -> Result<(), String> {
+    let procs = machine::procs();
+    let hogs = ringo::args::number("endless loops", procs as u64 + 1, 1..=1000);
+    let slice = machine::slice();
+    println!("{hogs} endless loops on {procs} Ps; a ticker every {TICK:?}; slices of {slice:?}");
+    if machine::IS_HOST {
+        println!(
+            "the host machine is cooperative: here the loops yield, or they would keep their threads for good"
+        );
+    } else if !machine::preempts() {
+        println!(
+            "nobody is preempted: once a loop has each P the ticker never runs again, and --timeout ends this run"
+        );
+    }
+    for _ in 0..hogs {
+        go(hog);
+    }
+
+    let start = Instant::now();
+    let mut late: Vec<Duration> = Vec::new();
+    let mut due = start + TICK;
+    while start.elapsed() < RUN {
+        sleep(due - Instant::now());
+        let now = Instant::now();
+        late.push(now - due);
+        // A late tick moves the next one: what is measured is the wait of one wake-up.
+        due = now + TICK;
+    }
+
+    late.sort_unstable();
+    let at = |percent: usize| late[(late.len() - 1) * percent / 100];
+    let slices = |d: Duration| d.as_secs_f64() / slice.as_secs_f64();
+    println!("{} ticks in {:.1?}", late.len(), start.elapsed());
+    for (name, percent) in [("median", 50), ("90 of 100", 90), ("worst", 100)] {
+        println!(
+            "{name}: {:.1?} late, {:.2} slices",
+            at(percent),
+            slices(at(percent))
+        );
+    }
+    if slices(at(90)) > 2.1 {
+        return Err(format!(
+            "one tick in ten was later than two slices: {:.1?}",
+            at(90)
+        ));
+    }
+    Ok(())
+}
