@@ -416,7 +416,7 @@ impl Sched {
             }
             // AcqRel: pairs with the swap in `notewakeup`.
             if m.park.swap(EMPTY, AcqRel) == NOTIFIED {
-                arch::take_pending();
+                self.forget_fired_timer(m);
                 return true;
             }
             if self.look_after_halt(m, deadline_ns) {

@@ -45,6 +45,14 @@ impl Sched {
         }
     }
 
+    /// An idle M was woken by a note: whatever else is pending is looked at by `findrunnable`, except that the timer, if it
+    /// fired, is no longer armed.
+    pub(crate) fn forget_fired_timer(&self, m: &M) {
+        if arch::pending() & arch::PENDING_TIMER != 0 {
+            m.armed_ns.store(NEVER, Relaxed)
+        }
+    }
+
     /// An idle M's halt ended without a note. True: its deadline passed, or something else gives it reason to look.
     pub(crate) fn look_after_halt(&self, m: &M, deadline_ns: u64) -> bool {
         let bits = arch::take_pending();
@@ -52,8 +60,8 @@ impl Sched {
             return true;
         }
         let now_ns = arch::now_ns();
-        if now_ns >= m.armed_ns.load(Relaxed) {
-            m.armed_ns.store(NEVER, Relaxed);
+        if bits & arch::PENDING_TIMER != 0 {
+            m.armed_ns.store(NEVER, Relaxed); // it fired, perhaps a little early: it has to be armed anew either way
             self.sysmon(m, now_ns);
         }
         if now_ns >= deadline_ns {
