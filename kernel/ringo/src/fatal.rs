@@ -26,7 +26,13 @@ static REPORTER: AtomicUsize = AtomicUsize::new(0);
 
 /// The table that the machine layer calls up through.
 pub(crate) fn upcalls() -> Upcalls {
-    Upcalls { safe_point: sched::safe_point, page_fault, syscall, nmi: report::nmi, fatal: exception }
+    Upcalls {
+        safe_point: sched::safe_point,
+        page_fault,
+        syscall,
+        nmi: report::nmi,
+        fatal: exception,
+    }
 }
 
 extern "C" fn page_fault(_address: u64, _error_code: u64, _rip: u64) -> bool {
@@ -49,7 +55,9 @@ fn take_over() {
     match REPORTER.compare_exchange(0, me, SeqCst, SeqCst) {
         Ok(_) => arch::stop_other_cpus(),
         Err(who) if who == me => {
-            say(format_args!("\nfatal error: another failure while this one was being reported\n"));
+            say(format_args!(
+                "\nfatal error: another failure while this one was being reported\n"
+            ));
             arch::exit(ExitCode::FatalTwice)
         }
         Err(_) => loop {
@@ -59,7 +67,9 @@ fn take_over() {
 }
 
 fn leave(kind: &str) -> ! {
-    say(format_args!("\u{1}{{\"event\":\"fatal\",\"kind\":\"{kind}\"}}\n"));
+    say(format_args!(
+        "\u{1}{{\"event\":\"fatal\",\"kind\":\"{kind}\"}}\n"
+    ));
     arch::exit(ExitCode::Fatal)
 }
 
@@ -90,7 +100,9 @@ extern "C" fn exception(e: &Fatal) -> ! {
 fn panic(info: &core::panic::PanicInfo) -> ! {
     let rbp: usize;
     // SAFETY: reads a register.
-    unsafe { core::arch::asm!("mov {}, rbp", out(reg) rbp, options(nomem, nostack, preserves_flags)) };
+    unsafe {
+        core::arch::asm!("mov {}, rbp", out(reg) rbp, options(nomem, nostack, preserves_flags))
+    };
     // The message first, while this goroutine may still be preempted: a Display of it may park, or panic in turn.
     let mut message = out::Message::new();
     if report::begin_panic() {
@@ -108,11 +120,20 @@ fn panic(info: &core::panic::PanicInfo) -> ! {
 pub(crate) fn host_panic(info: &std::panic::PanicHookInfo) {
     let text = info.payload_as_str().unwrap_or("(no text)");
     match info.location() {
-        Some(at) => say(format_args!("panic: {text}\n\tat {}:{}:{}\n", at.file(), at.line(), at.column())),
+        Some(at) => say(format_args!(
+            "panic: {text}\n\tat {}:{}:{}\n",
+            at.file(),
+            at.line(),
+            at.column()
+        )),
         None => say(format_args!("panic: {text}\n")),
     }
     if let Some(g) = sched::try_current() {
-        say(format_args!("\n{}\n{}\n", sched::Header(g), sched::CreatedBy(g)))
+        say(format_args!(
+            "\n{}\n{}\n",
+            sched::Header(g),
+            sched::CreatedBy(g)
+        ))
     }
     arch::exit(ExitCode::Fatal)
 }

@@ -10,7 +10,13 @@ impl log::Log for Console {
     }
     fn log(&self, r: &log::Record) {
         if self.enabled(r.metadata()) {
-            crate::eprintln!("[{:>12.6} {:5} {}] {}", sched::now_ns() as f64 / 1e9, r.level(), r.target(), r.args())
+            crate::eprintln!(
+                "[{:>12.6} {:5} {}] {}",
+                sched::now_ns() as f64 / 1e9,
+                r.level(),
+                r.target(),
+                r.args()
+            )
         }
     }
     fn flush(&self) {}

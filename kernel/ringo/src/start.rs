@@ -41,6 +41,16 @@ pub fn config() -> &'static Config {
     STARTED.get().map_or(&Config::DEFAULT, |s| &s.cfg)
 }
 
+/// Arm the fault points that the command line names. The error is a line for the user.
+fn arm_points(cfg: &Config) -> Result<(), String> {
+    trace::points::set_yield(sched::yield_now);
+    match &cfg.point {
+        Some(word) => trace::points::arm_text(word.as_str())
+            .map_err(|e| alloc::format!("point={}: {e}", word.as_str())),
+        None => Ok(()),
+    }
+}
+
 /// A scheduler whose P0 holds the main goroutine. `cpus`: how many may come.
 ///
 /// # Safety
@@ -48,7 +58,13 @@ pub fn config() -> &'static Config {
 unsafe fn prepare(cfg: Config, args: Vec<String>, cpus: usize) -> &'static Sched {
     STARTED.call_once(|| Started { cfg, args });
     crate::log::init(cfg.log);
-    let s = Sched::new(cfg, cpus, Hooks { fatal: crate::fatal::fatal });
+    let s = Sched::new(
+        cfg,
+        cpus,
+        Hooks {
+            fatal: crate::fatal::fatal,
+        },
+    );
     // SAFETY: in this order, once, as the caller promises.
     unsafe {
         s.init_m0();
@@ -59,7 +75,10 @@ unsafe fn prepare(cfg: Config, args: Vec<String>, cpus: usize) -> &'static Sched
 
 /// The main goroutine (Go: proc.go, `main`): when the program's `main` returns, the machine stops, whatever else runs.
 fn runtime_main() {
-    let event = alloc::format!("\u{1}{{\"event\":\"main\",\"since_start_ns\":{}}}\n", sched::now_ns());
+    let event = alloc::format!(
+        "\u{1}{{\"event\":\"main\",\"since_start_ns\":{}}}\n",
+        sched::now_ns()
+    );
     arch::control_write(event.as_bytes());
     let status = ringo_program_main();
     crate::exit::exit(status)

@@ -142,7 +142,7 @@ pub const KEYS: &[Key] = &[
     Key::user("seed", Values::Number(0, u64::MAX)),
     Key::only("schedtrace", Values::Number(0, 3_600_000), "0"),
     Key::only("scheddetail", Values::Words(&["0", "1"]), "0"),
-    Key::only("point", Values::Point, "none"),
+    Key::user("point", Values::Point),
     Key::runner("log", Values::Words(LogLevel::WORDS)),
     Key::runner("json", Values::Words(&["0", "1"])),
     Key::runner("tty", Values::Words(&["0", "1"])),

@@ -123,8 +123,8 @@ fn what_is_not_there_yet_says_so() {
         "min_run_us=50 is not there yet; today only min_run_us=100"
     );
     assert_eq!(
-        line("point=park.commit:delay"),
-        "point=park.commit:delay is not there yet; today only point=none"
+        line("schedtrace=1000"),
+        "schedtrace=1000 is not there yet; today only schedtrace=0"
     );
     assert_eq!(
         line("handoff=yes"),

@@ -10,7 +10,10 @@ pub(super) struct Out {
 
 impl Out {
     pub(super) fn new() -> Self {
-        Self { line: [0; 256], used: 0 }
+        Self {
+            line: [0; 256],
+            used: 0,
+        }
     }
     fn flush(&mut self) {
         if self.used > 0 {
@@ -50,11 +53,18 @@ pub(super) struct Message {
 #[cfg_attr(not(ringo_kernel), allow(dead_code))]
 impl Message {
     pub(super) fn new() -> Self {
-        Self { text: [0; 1024], used: 0, cut: false }
+        Self {
+            text: [0; 1024],
+            used: 0,
+            cut: false,
+        }
     }
     /// The text, and whether more of it was left out.
     pub(super) fn text(&self) -> (&str, bool) {
-        (core::str::from_utf8(&self.text[..self.used]).unwrap_or("(not UTF-8)"), self.cut)
+        (
+            core::str::from_utf8(&self.text[..self.used]).unwrap_or("(not UTF-8)"),
+            self.cut,
+        )
     }
 }
 

@@ -53,8 +53,16 @@ pub(super) fn exception(e: &Fatal, kind: &str) {
     match (e.kind, g) {
         (FatalKind::StackOverflow, Some(g)) => {
             let kib = crate::start::config().stack_kib;
-            let _ = writeln!(out, "fatal error: stack overflow: goroutine {} used up its {kib} KiB of stack", g.id());
-            let _ = writeln!(out, "\tlarger stacks: --set stack_kib={} (up to 1024)", (kib * 2).min(1024));
+            let _ = writeln!(
+                out,
+                "fatal error: stack overflow: goroutine {} used up its {kib} KiB of stack",
+                g.id()
+            );
+            let _ = writeln!(
+                out,
+                "\tlarger stacks: --set stack_kib={} (up to 1024)",
+                (kib * 2).min(1024)
+            );
         }
         (FatalKind::Exception, _) => {
             let _ = writeln!(out, "fatal error: exception {} on CPU {}", e.vector, e.cpu);
@@ -65,7 +73,9 @@ pub(super) fn exception(e: &Fatal, kind: &str) {
     }
     let _ = writeln!(out, "\t{}", e.explanation);
     registers(&mut out, e);
-    here(&mut out, |out| backtrace::print(out, e.rip as usize, e.rbp as usize));
+    here(&mut out, |out| {
+        backtrace::print(out, e.rip as usize, e.rbp as usize)
+    });
     drop(out);
     others();
 }
@@ -76,7 +86,10 @@ fn registers(out: &mut Out, e: &Fatal) {
         "\trip {:#x} rsp {:#x} rbp {:#x} rflags {:#x} cr2 {:#x} error code {:#x}",
         e.rip, e.rsp, e.rbp, e.rflags, e.cr2, e.error_code
     );
-    let names = ["rax", "rcx", "rdx", "rbx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"];
+    let names = [
+        "rax", "rcx", "rdx", "rbx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+        "r15",
+    ];
     for row in 0..2 {
         let _ = write!(out, "\t");
         for i in row * 7..row * 7 + 7 {
@@ -90,7 +103,11 @@ fn registers(out: &mut Out, e: &Fatal) {
 fn here(out: &mut Out, frames: impl FnOnce(&mut Out)) {
     let _ = match sched::try_current() {
         Some(g) => writeln!(out, "\n{}", Header(g)),
-        None => writeln!(out, "\nthe scheduler of CPU {} (no goroutine):", arch::cpu_id()),
+        None => writeln!(
+            out,
+            "\nthe scheduler of CPU {} (no goroutine):",
+            arch::cpu_id()
+        ),
     };
     frames(out);
     if let Some(g) = sched::try_current() {
@@ -111,7 +128,12 @@ fn others() {
     }
     let me = arch::cpu_id();
     let s = sched::this();
-    for m in s.allm.iter().take(arch::num_cpus()).filter(|m| m.id() != me) {
+    for m in s
+        .allm
+        .iter()
+        .take(arch::num_cpus())
+        .filter(|m| m.id() != me)
+    {
         one_cpu(m)
     }
 }
@@ -128,7 +150,11 @@ fn one_cpu(m: &M) {
             created_by(&mut out, g)
         }
         None => {
-            let what = if m.p().is_some() { "looked for work" } else { "was idle" };
+            let what = if m.p().is_some() {
+                "looked for work"
+            } else {
+                "was idle"
+            };
             let _ = writeln!(out, "\nCPU {} {what}", m.id());
         }
     }

@@ -39,7 +39,12 @@ unsafe extern "C" fn kernel_main(info: &'static mut BootInfo) -> ! {
     if let Some(procs) = cfg.procs
         && procs as usize > cpus
     {
-        refuse(format_args!("procs={procs} is more than the {cpus} CPUs of this machine; give at most {cpus}"))
+        refuse(format_args!(
+            "procs={procs} is more than the {cpus} CPUs of this machine; give at most {cpus}"
+        ))
+    }
+    if let Err(why) = super::arm_points(&cfg) {
+        refuse(format_args!("{why}"))
     }
     // SAFETY: once, on CPU 0, preemption off since `init_bsp`.
     let s = unsafe { prepare(cfg, module.args(), cpus) };
@@ -57,7 +62,10 @@ unsafe fn bare_start(s: &'static Sched, cpus: usize) -> usize {
     // SAFETY: handed on.
     let came = unsafe { arch::start_cpus(cpus, enter) };
     if s.procs() as usize > came {
-        refuse(format_args!("only {came} of {cpus} CPUs started, too few for {} Ps; try --procs {came}", s.procs()))
+        refuse(format_args!(
+            "only {came} of {cpus} CPUs started, too few for {} Ps; try --procs {came}",
+            s.procs()
+        ))
     }
     came
 }
@@ -86,7 +94,10 @@ fn init_memory(info: &BootInfo) {
     let mut ram = [(0u64, 0u64); RAM_PIECES];
     let mut n = 0;
     for r in info.memory_regions.iter() {
-        let is_ram = matches!(r.kind, MemoryRegionKind::Usable | MemoryRegionKind::Bootloader);
+        let is_ram = matches!(
+            r.kind,
+            MemoryRegionKind::Usable | MemoryRegionKind::Bootloader
+        );
         match ram[..n].last_mut() {
             Some(last) if is_ram && last.1 == r.start => last.1 = r.end,
             _ if is_ram && n < RAM_PIECES => {
@@ -96,12 +107,17 @@ fn init_memory(info: &BootInfo) {
             _ => {}
         }
     }
-    let usable = info.memory_regions.iter().filter(|r| r.kind == MemoryRegionKind::Usable);
+    let usable = info
+        .memory_regions
+        .iter()
+        .filter(|r| r.kind == MemoryRegionKind::Usable);
     // SAFETY: once; `boot` leaves what is taken (kernel, module, low memory) out of the usable regions.
     unsafe { mem::frames::init(usable.map(|r| (r.start, r.end))) };
     // SAFETY: once, before anybody holds a pointer that only the boot tables map; the frames are below 4 GiB.
     if unsafe { bare::init_paging(&ram[..n], &mut mem::frames::boot_alloc) }.is_err() {
-        refuse(format_args!("too little memory for page tables; give the machine at least 64 MiB"))
+        refuse(format_args!(
+            "too little memory for page tables; give the machine at least 64 MiB"
+        ))
     }
 }
 
@@ -110,4 +126,3 @@ fn refuse(why: core::fmt::Arguments) -> ! {
     crate::fatal::say(format_args!("ringo: {why}\n"));
     arch::exit(arch::ExitCode::BadConfig)
 }
-

@@ -15,18 +15,27 @@ pub fn host_main() -> i32 {
         Ok(cfg) => cfg,
         Err(why) => refuse(&why.to_string()),
     };
-    let cpus = cfg.smp.map_or(arch::hosted::host_cpus().max(2), |n| n as usize).min(arch::MAX_CPUS);
+    let cpus = cfg
+        .smp
+        .map_or(arch::hosted::host_cpus().max(2), |n| n as usize)
+        .min(arch::MAX_CPUS);
     if let Some(procs) = cfg.procs
         && procs as usize > cpus
     {
-        refuse(&std::format!("procs={procs} is more than the {cpus} threads of this machine; give at most {cpus}"))
+        refuse(&std::format!(
+            "procs={procs} is more than the {cpus} threads of this machine; give at most {cpus}"
+        ))
+    }
+    if let Err(why) = super::arm_points(&cfg) {
+        refuse(&why)
     }
     mem::gstack::init(cfg.stack_kib as usize * 1024);
-    arch::preempt_disable();
     // SAFETY: once, and this thread is CPU 0.
     unsafe {
         let s = prepare(cfg, arch::hosted::args(), cpus);
-        s.set_mcount(arch::hosted::start_cpus_with(cpus, move |cpu| s.mstart(cpu)));
+        s.set_mcount(arch::hosted::start_cpus_with(cpus, move |cpu| {
+            s.mstart(cpu)
+        }));
         s.mstart(0);
     }
     arch::hosted::join_cpus();

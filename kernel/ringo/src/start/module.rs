@@ -11,26 +11,40 @@ pub(super) struct Module(&'static [u8]);
 impl Module {
     /// Where `boot` found it. It lies in RAM that is nobody's, and stays mapped.
     pub(super) fn find(info: &BootInfo) -> Self {
-        let Some(phys) = info.ramdisk_addr.into_option() else { return Self(&[]) };
+        let Some(phys) = info.ramdisk_addr.into_option() else {
+            return Self(&[]);
+        };
         // SAFETY: RAM that `boot` marked as taken; mapped by its tables and by the final ones at the same address.
-        Self(unsafe { core::slice::from_raw_parts(arch::bare::direct(phys), info.ramdisk_len as usize) })
+        Self(unsafe {
+            core::slice::from_raw_parts(arch::bare::direct(phys), info.ramdisk_len as usize)
+        })
     }
 
     /// A file of the archive.
     fn file(&self, name: &str) -> Option<&'static [u8]> {
         let archive = TarArchiveRef::new(self.0).ok()?;
-        archive.entries().find(|e| e.filename().as_str() == Ok(name)).map(|e| e.data())
+        archive
+            .entries()
+            .find(|e| e.filename().as_str() == Ok(name))
+            .map(|e| e.data())
     }
 
     /// The kernel command line. No module, no words.
     pub(super) fn cmdline(&self) -> &'static str {
-        self.file("cmdline").and_then(|b| core::str::from_utf8(b).ok()).unwrap_or("")
+        self.file("cmdline")
+            .and_then(|b| core::str::from_utf8(b).ok())
+            .unwrap_or("")
     }
 
     /// The program's arguments, each ended by a NUL.
     pub(super) fn args(&self) -> Vec<String> {
-        let Some(bytes) = self.file("args") else { return Vec::new() };
-        let mut args: Vec<_> = bytes.split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect();
+        let Some(bytes) = self.file("args") else {
+            return Vec::new();
+        };
+        let mut args: Vec<_> = bytes
+            .split(|&b| b == 0)
+            .map(|a| String::from_utf8_lossy(a).into_owned())
+            .collect();
         args.pop(); // after the last NUL
         args
     }
