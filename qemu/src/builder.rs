@@ -20,6 +20,8 @@ pub const TARGET: &str = "x86_64-unknown-linux-gnu";
 pub struct BuildOptions {
     /// Unoptimised, with all checks.
     pub debug: bool,
+    /// Optimised, with all checks: the profile of the tests' image.
+    pub checks: bool,
     /// Cargo features of the package.
     pub features: Vec<String>,
     /// More compiler flags, such as `--cfg` and `ringo_bug="…"`; a build with them has its own target folder.
@@ -32,7 +34,11 @@ pub struct BuildOptions {
 
 impl BuildOptions {
     fn profile(&self) -> &'static str {
-        if self.debug { "kernel-debug" } else { "kernel" }
+        match (self.debug, self.checks) {
+            (true, _) => "kernel-debug",
+            (false, true) => "kernel-test",
+            (false, false) => "kernel",
+        }
     }
 }
 
