@@ -35,9 +35,11 @@ impl Sched {
         let s: &'static Sched = unsafe { &*(self as *const Sched) };
         (self.hooks.fatal)(s, "deadlock", format_args!("{text}"))
     }
-    /// Models end when nobody is awake: they look at the queues then.
+    /// Models end when nobody is awake: they look at what was found then.
     #[cfg(ringo_loom)]
-    fn dead(&self, _: &str) {}
+    fn dead(&self, _: &str) {
+        crate::models::all_idle(self)
+    }
 }
 
 /// One G as a report shows it: Go's header line, without its frames.

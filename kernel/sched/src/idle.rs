@@ -191,6 +191,8 @@ impl Sched {
             if let Some(cpu) = unsafe { *m.cpu.get() } {
                 arch::wake_cpu(cpu)
             }
+            #[cfg(ringo_loom)]
+            m.bell.ring()
         }
     }
 
@@ -383,9 +385,11 @@ impl Sched {
 
     #[cfg(ringo_loom)]
     fn wait(&self, m: &M, _deadline_ns: u64) -> bool {
-        let _ = m.park.compare_exchange(EMPTY, PARKED, AcqRel, Acquire);
-        while m.park.load(Acquire) != NOTIFIED {
-            loom::thread::yield_now()
+        if m.park
+            .compare_exchange(EMPTY, PARKED, AcqRel, Acquire)
+            .is_ok()
+        {
+            m.bell.wait()
         }
         m.park.swap(EMPTY, AcqRel) == NOTIFIED
     }

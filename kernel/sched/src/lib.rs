@@ -36,6 +36,8 @@ mod globrunq;
 mod gqueue;
 mod idle;
 mod m;
+#[cfg(ringo_loom)]
+pub mod models;
 mod newproc;
 mod p;
 mod park;

@@ -94,6 +94,9 @@ pub struct M {
     pub(crate) ended: AtomicU64,
     /// Deadline for which its CPU's timer is armed; `u64::MAX`: not armed.
     pub(crate) armed_ns: AtomicU64,
+    /// Its CPU in models.
+    #[cfg(ringo_loom)]
+    pub(crate) bell: crate::models::Bell,
     /// Figures.
     pub stats: MStats,
 }
@@ -122,6 +125,8 @@ impl M {
             created: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             armed_ns: AtomicU64::new(u64::MAX),
+            #[cfg(ringo_loom)]
+            bell: crate::models::Bell::new(),
             stats: MStats::new(),
         }
     }

@@ -46,6 +46,9 @@ pub struct P {
     /// M that held it last: who gets it back if idle (affinity).
     pub(crate) last_m: AtomicU32,
     owned: UnsafeCell<Owned>,
+    /// In models: loom sees by it that one owner's accesses happen before the next one's.
+    #[cfg(ringo_loom)]
+    touched: loom::cell::UnsafeCell<()>,
 }
 
 // SAFETY: all but `owned` is made of atomics and locks; `owned` is I-OWNER.
@@ -67,6 +70,8 @@ impl P {
                 goid: (0, 0),
                 rng: Rng::new(seed),
             }),
+            #[cfg(ringo_loom)]
+            touched: loom::cell::UnsafeCell::new(()),
         }
     }
 
@@ -91,6 +96,8 @@ impl P {
     /// I-OWNER: the caller is the M that holds this P, preemption is off, and no other such reference is alive.
     #[allow(clippy::mut_from_ref)]
     pub(crate) unsafe fn owned(&self) -> &mut Owned {
+        #[cfg(ringo_loom)]
+        self.touched.with_mut(|_| ());
         // SAFETY: the caller's promise.
         unsafe { &mut *self.owned.get() }
     }

@@ -14,6 +14,7 @@ use crate::m::M;
 use crate::policy::Event;
 use crate::sched::Sched;
 use crate::schedule::m_on_g0;
+use base::mutant::mutant;
 use base::shim::Ordering::*;
 use base::{PreemptGuard, SpinGuard, SpinLock};
 
@@ -77,15 +78,12 @@ unsafe extern "C" fn park_m(arg: usize) -> *const arch::Context {
     let m = m_on_g0();
     let s = m.sched();
     let g = running(m);
-    s.dropg(m, g);
-    s.park_g(m, g, arg.reason);
-    trace::point!("park.commit");
     // SAFETY: `gopark`'s promise.
-    if !unsafe { (arg.commit.f)(g, arg.commit.arg) } {
-        g.set_status(GStatus::Waiting, GStatus::Runnable);
-        return s.execute(m, g, true);
+    if unsafe { s.park_and_commit(m, g, arg.reason, arg.commit) } {
+        s.schedule(m)
+    } else {
+        s.execute(m, g, true)
     }
-    s.schedule(m)
 }
 
 /// The G whose scheduling code runs on this g0.
@@ -99,6 +97,34 @@ fn running(m: &M) -> GRef {
 }
 
 impl Sched {
+    /// running → waiting, and then the commit, in this order (I-COMMIT). False: it does not wait after all, and is
+    /// runnable.
+    ///
+    /// # Safety
+    /// As [`gopark`].
+    pub(crate) unsafe fn park_and_commit(
+        &self,
+        m: &M,
+        g: GRef,
+        reason: WaitReason,
+        commit: Commit,
+    ) -> bool {
+        self.dropg(m, g);
+        if !mutant("park_after_commit") {
+            self.park_g(m, g, reason)
+        }
+        trace::point!("park.commit");
+        // SAFETY: the caller's promise.
+        let waits = unsafe { (commit.f)(g, commit.arg) };
+        if mutant("park_after_commit") {
+            self.park_g(m, g, reason)
+        }
+        if !waits {
+            g.set_status(GStatus::Waiting, GStatus::Runnable)
+        }
+        waits
+    }
+
     /// running → waiting.
     pub(crate) fn park_g(&self, m: &M, g: GRef, reason: WaitReason) {
         g.set_wait_reason(reason);

@@ -28,16 +28,20 @@ pub(crate) struct Found {
 impl Sched {
     /// Find a G and make it the running one; what `mcall` resumes.
     pub(crate) fn schedule(&self, m: &M) -> *const arch::Context {
-        match self.findrunnable(m) {
-            Some(found) => {
-                if m.spinning.load(Relaxed) {
-                    self.resetspinning(m)
-                }
-                self.execute(m, found.g, found.inherit)
-            }
+        match self.pick(m) {
+            Some(found) => self.execute(m, found.g, found.inherit),
             // SAFETY: this is g0 of a host thread; the run is over.
             None => unsafe { arch::leave_g0() },
         }
+    }
+
+    /// The next G; who looked for it as a spinning M hands that duty on.
+    pub(crate) fn pick(&self, m: &M) -> Option<Found> {
+        let found = self.findrunnable(m)?;
+        if m.spinning.load(Relaxed) {
+            self.resetspinning(m)
+        }
+        Some(found)
     }
 
     /// The next G. Waits for one as long as it takes; None only when the run is over (host machine).

@@ -1,0 +1,128 @@
+//! What model-checking builds (`--cfg ringo_loom`) add: schedulers to be thrown away after each interleaving, a stand-in
+//! for the halted CPU, and the steps that the models in `tests/loom/` put together. The steps are the kernel's own; there
+//! are no stacks, so what `execute` would resume is handed to the model as plain data.
+
+use crate::g::{GRef, GStatus, WaitReason};
+use crate::m::M;
+use crate::park::Commit;
+use crate::policy::Event;
+use crate::sched::{Hooks, Sched};
+use base::config::Config;
+use base::shim::Ordering::*;
+use loom::sync::mpsc;
+
+/// A CPU that halts until it is interrupted. As on the machine, the interrupt is remembered if it comes first. A thread
+/// that waits here is blocked for loom, so that a lost wake-up is a deadlock that loom reports.
+pub(crate) struct Bell(mpsc::Sender<()>, mpsc::Receiver<()>);
+
+impl Bell {
+    pub fn new() -> Self {
+        let (ring, rung) = mpsc::channel();
+        Self(ring, rung)
+    }
+    pub fn ring(&self) {
+        self.0.send(()).unwrap()
+    }
+    pub fn wait(&self) {
+        self.1.recv().unwrap()
+    }
+}
+
+/// A scheduler of `ms` Ms and `ps` Ps that has started its main G. All Ps are idle and no M has come yet.
+pub fn sched(ms: usize, ps: usize) -> &'static Sched {
+    fn fatal(_: &'static Sched, _: &'static str, text: core::fmt::Arguments) -> ! {
+        panic!("{text}")
+    }
+    let cfg = Config {
+        procs: Some(ps as u32),
+        seed: Some(1),
+        ..Config::DEFAULT
+    };
+    let s = Sched::new(cfg, ms, Hooks { fatal });
+    s.set_mcount(ms);
+    s.main_started.store(true, Release);
+    s
+}
+
+/// Give back what [`sched`] made.
+///
+/// # Safety
+/// Nobody uses it any more, nor its Ms and Ps.
+pub unsafe fn free(s: &'static Sched) {
+    // SAFETY: `Sched::new` leaked a box; the caller's promise.
+    drop(unsafe { Box::from_raw(s as *const Sched as *mut Sched) })
+}
+
+/// All Ms are idle: the models' run ends as the host machine's does.
+pub(crate) fn all_idle(s: &Sched) {
+    s.stopping.store(true, Release);
+    for m in &s.allm {
+        s.notewakeup(m)
+    }
+}
+
+impl Sched {
+    /// M `m` holds P `p`, which was idle. Before the threads of the model start.
+    pub fn model_hold(&'static self, m: usize, p: usize, spinning: bool) -> &'static M {
+        let m = &self.allm[m];
+        self.pidle
+            .store(self.pidle.load(Relaxed) & !(1 << p), Relaxed);
+        self.acquirep(m, self.p_static(p));
+        if spinning {
+            self.become_spinning(m)
+        }
+        m
+    }
+
+    /// What `schedule` does up to the switch: the next G, None when the run is over.
+    pub fn model_next(&self, m: &M) -> Option<GRef> {
+        self.pick(m).map(|found| found.g)
+    }
+
+    /// What `newproc` does with a G that is made.
+    pub fn model_new(&self, m: &M, g: GRef) {
+        g.set_status(GStatus::Dead, GStatus::Runnable);
+        self.runqput(m, g, Event::New);
+        self.wakep()
+    }
+
+    /// What `Gosched` or the end of a slice does with the G that ran, up to the next pick.
+    pub fn model_yield(&self, m: &M, g: GRef) {
+        g.set_status(GStatus::Running, GStatus::Runnable);
+        self.runqput(m, g, Event::Yielded);
+        self.wakep()
+    }
+
+    /// `n` Gs wait in the global queue, before the threads of the model start.
+    pub fn model_queue_global(&self, gs: &[GRef]) {
+        for &g in gs {
+            g.set_status(GStatus::Dead, GStatus::Runnable);
+            self.globrunqput(g)
+        }
+    }
+
+    /// `goready`.
+    pub fn model_ready(&self, m: &M, g: GRef) {
+        self.ready(m, g)
+    }
+
+    /// The model's G runs.
+    pub fn model_run(&self, m: &M, g: GRef) {
+        g.set_status(GStatus::Runnable, GStatus::Running);
+        m.curg.store(g.as_ptr(), Relaxed)
+    }
+
+    /// What `gopark` does on g0 for the running G. False: it goes on at once.
+    ///
+    /// # Safety
+    /// As `gopark`.
+    pub unsafe fn model_park(&self, m: &M, g: GRef, commit: Commit) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.park_and_commit(m, g, WaitReason::ChanReceive, commit) }
+    }
+
+    /// Is there work on any queue? Once all threads have ended.
+    pub fn model_work_left(&self) -> bool {
+        self.runqsize() != 0 || self.allp.iter().any(|p| !p.runq.is_empty())
+    }
+}
