@@ -17,16 +17,16 @@
 
 pub mod upcalls;
 
+/// Portable, so its tests run on the host.
+#[cfg(all(test, not(ringo_kernel)))]
+#[path = "x86_64/acpi.rs"]
+mod acpi;
 #[cfg(not(ringo_kernel))]
 #[path = "host/mod.rs"]
 mod imp;
 #[cfg(ringo_kernel)]
 #[path = "x86_64/mod.rs"]
 mod imp;
-/// Portable, so its tests run on the host.
-#[cfg(all(test, not(ringo_kernel)))]
-#[path = "x86_64/acpi.rs"]
-mod acpi;
 
 /// CPUs at most: one 64-bit mask.
 pub const MAX_CPUS: usize = 64;

@@ -42,8 +42,9 @@ static mut INFO: MaybeUninit<BootInfo> = MaybeUninit::uninit();
 /// left is copied here, before anything can overwrite it; only the boot module stays where it lies, in a region that is
 /// marked as taken.
 extern "C" fn boot_main(start: u64) -> ! {
+    let (regions, slot) = (&raw mut REGIONS, &raw mut INFO);
     // SAFETY: this function runs once, on the only CPU, so it alone holds references to the two statics.
-    let (regions, slot) = unsafe { (&mut *(&raw mut REGIONS), &mut *(&raw mut INFO)) };
+    let (regions, slot) = unsafe { (&mut *regions, &mut *slot) };
     let image = (
         &raw const kernel_phys_start as u64,
         &raw const kernel_phys_end as u64,

@@ -20,8 +20,9 @@ static mut TSSS: [TaskStateSegment; MAX_CPUS] = [const { TaskStateSegment::new()
 /// # Safety
 /// Once per CPU, interrupts off; `cpu` is the caller's own number.
 pub unsafe fn load(cpu: usize) {
+    let gdts = &raw mut GDTS;
     // SAFETY: each CPU touches its own element only, once.
-    let gdt = unsafe { &mut (*(&raw mut GDTS))[cpu] };
+    let gdt = unsafe { &mut (*gdts)[cpu] };
     let code = gdt.append(Descriptor::kernel_code_segment());
     let data = gdt.append(Descriptor::kernel_data_segment());
     gdt.append(Descriptor::user_data_segment());
@@ -47,6 +48,7 @@ pub unsafe fn load(cpu: usize) {
 /// # Safety
 /// `top` is the upper end of a mapped stack that nobody else uses; the CPU is the caller or does not run yet.
 pub unsafe fn set_ist(cpu: usize, ist: Ist, top: u64) {
+    let tsss = &raw mut TSSS;
     // SAFETY: see above; the CPU reads its TSS only when it takes an interrupt on that slot.
-    unsafe { (*(&raw mut TSSS))[cpu].interrupt_stack_table[ist as usize - 1] = VirtAddr::new(top) };
+    unsafe { (*tsss)[cpu].interrupt_stack_table[ist as usize - 1] = VirtAddr::new(top) };
 }

@@ -133,7 +133,7 @@ pub unsafe fn map_small(
 ) -> Result<(), NoFrames> {
     for at in (0..bytes).step_by(4096) {
         // SAFETY: the caller's.
-        unsafe { entry(root, virt + at, 1, frames)?.write_volatile(phys + at | bits) };
+        unsafe { entry(root, virt + at, 1, frames)?.write_volatile((phys + at) | bits) };
     }
     Ok(())
 }
@@ -305,13 +305,14 @@ pub unsafe fn map_pages(
             // SAFETY: under the lock; the window is ours.
             let slot = unsafe { entry(KERNEL_CR3.load(Acquire), virt + i * 4096, 1, frames)? };
             // SAFETY: a live entry of a page table.
+            let old = unsafe { slot.read_volatile() };
             assert!(
-                unsafe { slot.read_volatile() } == 0,
+                old == 0,
                 "map_pages: {:#x} is mapped already",
                 virt + i * 4096
             );
             // SAFETY: as above.
-            unsafe { slot.write_volatile(phys + i * 4096 | bits) };
+            unsafe { slot.write_volatile((phys + i * 4096) | bits) };
         }
         Ok(())
     })

@@ -232,10 +232,8 @@ pub unsafe fn start_cpus(want: usize, entry: fn(usize)) -> usize {
     }
     RUNNING.store(n, Relaxed);
     TSC_SEEN.store(tsc::ticks(), Relaxed);
-    let mut number = 1;
-    for place in (1..places).filter(|&p| arrived & 1 << p != 0) {
+    for (number, place) in (1..).zip((1..places).filter(|&p| arrived & 1 << p != 0)) {
         GO[place].store(number, Release); // pairs with the plain load of `ap_entry` (x86: acquire)
-        number += 1;
     }
     wait_until_ready(places, arrived);
     n

@@ -69,10 +69,13 @@ pub unsafe fn stack_page_take(page: u64) -> Option<u64> {
     let slot = unsafe { paging::stack_entry(page, &mut || None) }.ok()?;
     // SAFETY: entries of a slot are changed by its owner alone.
     let entry = unsafe { slot.read_volatile() };
+    if entry & paging::P == 0 {
+        return None;
+    }
     // SAFETY: as above.
     unsafe { slot.write_volatile(0) };
     x86_64::instructions::tlb::flush(x86_64::VirtAddr::new(page));
-    (entry & paging::P != 0).then_some(entry & !paging::NX & !0xfff)
+    Some(entry & !paging::NX & !0xfff)
 }
 
 /// Frames in this CPU's reserve.

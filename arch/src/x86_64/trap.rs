@@ -269,6 +269,7 @@ static mut IDT: [[u64; 2]; 256] = [[0; 2]; 256];
 /// # Safety
 /// Once, on the first CPU, before [`load_idt`].
 pub unsafe fn build_idt() {
+    let idt = &raw mut IDT;
     for vector in 0..256 {
         let handler = match vector {
             2 => &raw const nmi_entry as u64,
@@ -282,7 +283,7 @@ pub unsafe fn build_idt() {
             | 0x8e00 << 32
             | (handler >> 16 & 0xffff) << 48;
         // SAFETY: the only CPU writes it, before anybody loads it.
-        unsafe { (*(&raw mut IDT))[vector] = [low, handler >> 32] };
+        unsafe { (*idt)[vector] = [low, handler >> 32] };
     }
 }
 

@@ -67,8 +67,9 @@ impl Write for Text {
 /// Once, on the first CPU, before others run.
 pub unsafe fn set_hz(hz: u64, source: &str) {
     NS_PER_TICK.store(((1_000_000_000u128 << 32) / u128::from(hz)) as u64, Relaxed);
+    let text = &raw mut SOURCE;
     // SAFETY: nobody reads before SOURCE_LEN is stored.
-    let text = unsafe { &mut *(&raw mut SOURCE) };
+    let text = unsafe { &mut *text };
     let _ = write!(
         text,
         "TSC {}.{} MHz by {source}",
@@ -84,7 +85,8 @@ pub fn clock_source() -> &'static str {
     if n == 0 {
         return "TSC, not calibrated";
     }
+    let text = &raw const SOURCE;
     // SAFETY: written once, before the length was.
-    let bytes: &'static [u8] = unsafe { &(*(&raw const SOURCE)).0 };
+    let bytes: &'static [u8] = unsafe { &(*text).0 };
     core::str::from_utf8(&bytes[..n]).unwrap_or("TSC")
 }
