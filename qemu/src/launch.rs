@@ -23,10 +23,11 @@ use crate::console::{self, Sink};
 use crate::control::ControlSplitter;
 use crate::exit::{self, Death};
 use crate::failure::Doing;
+use crate::progress::Progress;
 use crate::qemu_args::{self, Descriptors};
 use crate::qmp::{Monitor, MonitorEvent};
 use crate::symbols::Symbols;
-use crate::{Accel, Failure, Input, Machine, Outcome, Result, Root};
+use crate::{Accel, Failure, Input, Machine, Outcome, Output, Result, Root};
 use crate::{accel, boot_module, fault_log, install, postmortem, sys};
 
 /// What the threads tell the one that waits.
@@ -48,6 +49,7 @@ struct Running {
     stderr: Sink,
     qemu_words: JoinHandle<String>,
     symbols: Arc<Symbols>,
+    booting: Arc<Progress>,
 }
 
 /// What waiting for it has found out.
@@ -117,6 +119,9 @@ fn start(
     sys::tie(&mut command, &[fds.boot_module, fds.control, fds.monitor]);
     let stdout = Sink::stdout(machine.output).doing("use stdout")?;
     let stderr = Sink::stderr(machine.output).doing("use stderr")?;
+    // Gone before the first byte of output is passed on.
+    let show = machine.output == Output::PassThrough && !machine.gdb;
+    let booting = Arc::new(Progress::start(show, "booting"));
     let started = Instant::now();
     let mut child = command.spawn().doing("start QEMU")?;
     // QEMU's ends must not stay open here, or no stream would ever end.
@@ -124,19 +129,22 @@ fn start(
     let (tell, told) = mpsc::channel();
     let for_monitor = tell.clone();
     let monitor = Monitor::start(ours, move |event| {
-        drop(for_monitor.send(Told::Monitor(event)))
+        drop(for_monitor.send(Told::Monitor(event)));
     })
     .doing("talk to QEMU")?;
+    let watcher = Watcher {
+        tell,
+        symbols: symbols.clone(),
+        booting: booting.clone(),
+    };
     let mut readers = Vec::new();
     if let Some(from) = child.stdout.take() {
-        let (sink, symbols, tell) = (stdout.clone(), symbols.clone(), tell.clone());
-        readers.push(thread::spawn(move || {
-            pass_console(from, sink, symbols, &tell)
-        }));
+        let (watcher, sink) = (watcher.clone(), stdout.clone());
+        readers.push(thread::spawn(move || watcher.pass_console(from, sink)));
     }
-    let (sink, names) = (stderr.clone(), symbols.clone());
+    let sink = stderr.clone();
     readers.push(thread::spawn(move || {
-        pass_control(control_out, sink, names, &tell)
+        watcher.pass_control(control_out, sink);
     }));
     let qemu_err = child.stderr.take();
     let qemu_words = thread::spawn(move || {
@@ -164,31 +172,44 @@ fn start(
         stderr,
         qemu_words,
         symbols,
+        booting,
     })
 }
 
-fn pass_console(from: impl io::Read, sink: Sink, symbols: Arc<Symbols>, tell: &Sender<Told>) {
-    let mut sink = console::naming(sink, symbols);
-    let mut gone = false;
-    console::pump(from, |bytes| {
-        // A machine that nobody listens to is still emptied, so that it never waits for its console.
-        if !gone && sink.feed(bytes).is_err() {
-            gone = true;
-            drop(tell.send(Told::OutputGone));
-        }
-    });
+/// What the threads that read the machine's streams share.
+#[derive(Clone)]
+struct Watcher {
+    tell: Sender<Told>,
+    symbols: Arc<Symbols>,
+    booting: Arc<Progress>,
 }
 
-fn pass_control(from: PipeReader, sink: Sink, symbols: Arc<Symbols>, tell: &Sender<Told>) {
-    let mut splitter = ControlSplitter::default();
-    let mut sink = console::naming(sink, symbols);
-    console::pump(from, |bytes| {
-        let now = Instant::now();
-        let event = |value| drop(tell.send(Told::Event(now, value)));
-        splitter.feed(bytes, |text| drop(sink.feed(text)), event);
-    });
-    if let Some(rest) = splitter.rest() {
-        drop(sink.feed(&rest));
+impl Watcher {
+    fn pass_console(self, from: impl io::Read, sink: Sink) {
+        let mut sink = console::naming(sink, self.symbols);
+        let mut gone = false;
+        console::pump(from, |bytes| {
+            self.booting.clear();
+            // A machine that nobody listens to is still emptied, so that it never waits for its console.
+            if !gone && sink.feed(bytes).is_err() {
+                gone = true;
+                drop(self.tell.send(Told::OutputGone));
+            }
+        });
+    }
+
+    fn pass_control(self, from: PipeReader, sink: Sink) {
+        let mut splitter = ControlSplitter::default();
+        let mut sink = console::naming(sink, self.symbols);
+        console::pump(from, |bytes| {
+            let now = Instant::now();
+            self.booting.clear();
+            let event = |value| drop(self.tell.send(Told::Event(now, value)));
+            splitter.feed(bytes, |text| drop(sink.feed(text)), event);
+        });
+        if let Some(rest) = splitter.rest() {
+            drop(sink.feed(&rest));
+        }
     }
 }
 
@@ -272,6 +293,7 @@ fn bury(running: &mut Running, seen: &mut Seen, death: Death) {
 }
 
 fn finish(machine: &Machine, accel: Accel, running: Running, mut seen: Seen) -> Result<Outcome> {
+    running.booting.clear();
     let Running {
         child,
         monitor,
@@ -282,13 +304,14 @@ fn finish(machine: &Machine, accel: Accel, running: Running, mut seen: Seen) -> 
         mut stderr,
         qemu_words,
         symbols,
+        booting: _,
     } = running;
     let (status, cpu_time) =
         sys::wait(child, Instant::now() + Duration::from_secs(5)).doing("wait for QEMU")?;
-    let wall = started.elapsed();
     for reader in readers {
         drop(reader.join());
     }
+    let wall = started.elapsed();
     drop(monitor);
     while let Ok(last) = told.try_recv() {
         if let Told::Event(when, event) = last {

@@ -1,6 +1,7 @@
 //! Progress on a terminal; in a pipe nothing of the kind.
 
 use std::io::IsTerminal;
+use std::sync::Once;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -8,15 +9,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// A spinner with a line of text on stderr, or nothing. Cleared when dropped.
 pub struct Progress {
     bar: ProgressBar,
+    cleared: Once,
 }
 
 impl Progress {
     /// Shows `text` behind a spinner if stderr is a terminal and `wanted`.
     pub fn start(wanted: bool, text: &str) -> Progress {
         if !wanted || !std::io::stderr().is_terminal() {
-            return Progress {
-                bar: ProgressBar::hidden(),
-            };
+            return Progress::of(ProgressBar::hidden());
         }
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
@@ -24,7 +24,14 @@ impl Progress {
         }
         bar.set_message(text.to_string());
         bar.enable_steady_tick(Duration::from_millis(100));
-        Progress { bar }
+        Progress::of(bar)
+    }
+
+    fn of(bar: ProgressBar) -> Progress {
+        Progress {
+            bar,
+            cleared: Once::new(),
+        }
     }
 
     /// Replaces the text.
@@ -37,9 +44,9 @@ impl Progress {
         self.bar.suspend(|| eprint!("{text}"));
     }
 
-    /// Takes the spinner off the screen.
+    /// Takes the spinner off the screen, once and for all.
     pub fn clear(&self) {
-        self.bar.finish_and_clear();
+        self.cleared.call_once(|| self.bar.finish_and_clear());
     }
 }
 

@@ -12,6 +12,9 @@ use crate::failure::Doing;
 
 type Lines = addr2line::Context<EndianArcSlice<LittleEndian>>;
 
+/// Name and `file:line` of a function that an address lies in.
+type Frame = (String, Option<String>);
+
 /// A symbol's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
@@ -29,6 +32,7 @@ pub struct Symbols {
     loaded: Vec<std::ops::Range<u64>>,
     lines: OnceLock<Option<Mutex<Lines>>>,
     root: PathBuf,
+    hashed: Option<(String, String)>,
 }
 
 impl Symbols {
@@ -41,6 +45,7 @@ impl Symbols {
         let elf = fs::read(path).doing(format_args!("read {}", path.display()))?;
         let file = object::File::parse(elf.as_slice())
             .doing(format_args!("read {} as an ELF", path.display()))?;
+        let hashed = hashed_crate(path);
         let mut functions: Vec<Place> = file
             .symbols()
             .filter(|symbol| symbol.address() != 0)
@@ -71,6 +76,7 @@ impl Symbols {
             loaded,
             lines: OnceLock::new(),
             root: root.to_path_buf(),
+            hashed,
         })
     }
 
@@ -99,11 +105,9 @@ impl Symbols {
     /// ` in name (file:line)` for an address; for one to return to, the line of the call before it. Empty if nothing
     /// is known.
     pub fn describe(&self, address: u64, is_return: bool) -> String {
-        let address = if is_return {
-            address.wrapping_sub(1)
-        } else {
-            address
-        };
+        // Behind a call that never returns, the next function may begin, or none.
+        let is_return = is_return || !self.is_inside(address);
+        let address = address.wrapping_sub(u64::from(is_return));
         if !self.loaded.iter().any(|range| range.contains(&address)) {
             return String::new();
         }
@@ -115,18 +119,30 @@ impl Symbols {
                 .unwrap_or_default();
         }
         let mut text = String::new();
-        for (i, (name, place)) in frames.iter().enumerate() {
+        for (i, (name, place)) in without_plumbing(&frames).into_iter().enumerate() {
             text.push_str(if i == 0 { " in " } else { ", inlined in " });
             text.push_str(name);
             if let Some(place) = place {
                 text.push_str(&format!(" ({place})"));
             }
         }
-        text
+        match &self.hashed {
+            Some((with, without)) => text.replace(with, without),
+            None => text,
+        }
+    }
+
+    /// Whether `address` lies behind the first byte of a function.
+    fn is_inside(&self, address: u64) -> bool {
+        self.function(address).is_some()
+            && self
+                .functions
+                .binary_search_by_key(&address, |place| place.address)
+                .is_err()
     }
 
     /// Function and `file:line` of an address, innermost inlined one first.
-    fn frames(&self, address: u64) -> Vec<(String, Option<String>)> {
+    fn frames(&self, address: u64) -> Vec<Frame> {
         let lines = self
             .lines
             .get_or_init(|| read_lines(&self.elf).map(Mutex::new));
@@ -173,6 +189,32 @@ impl Symbols {
             _ => file.to_string(),
         }
     }
+}
+
+/// Inlined frames without the closures' and guards' ways through `core` and `alloc`, unless nothing else is left.
+fn without_plumbing(frames: &[Frame]) -> Vec<&Frame> {
+    let is_plumbing = |name: &str| {
+        let path = name.trim_start_matches('<');
+        path.starts_with("core::") || path.starts_with("alloc::")
+    };
+    let own: Vec<&Frame> = frames
+        .iter()
+        .filter(|(name, _)| !is_plumbing(name))
+        .collect();
+    if own.is_empty() {
+        frames.iter().collect()
+    } else {
+        own
+    }
+}
+
+/// A file program's crate has the hash of its path behind its name, so that no two share an executable's name; here
+/// it is in the way. The name with the hash and the one without, as they stand in symbols.
+fn hashed_crate(elf: &Path) -> Option<(String, String)> {
+    let (name, hash) = elf.file_name()?.to_str()?.rsplit_once('-')?;
+    let is_hash = hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    let name = name.replace('-', "_");
+    is_hash.then(|| (format!("{name}_{hash}"), name))
 }
 
 fn demangle(name: &str) -> String {
@@ -244,6 +286,31 @@ mod tests {
             symbols.shorten("/home/x/library/a.rs"),
             "/home/x/library/a.rs"
         );
+    }
+
+    #[test]
+    fn the_way_through_core_is_left_out() {
+        let frame = |name: &str| (name.to_string(), None);
+        let all = [
+            frame("core::mem::drop"),
+            frame("sched::f"),
+            frame("<core::x::Y as core::ops::Z>::z"),
+            frame("main"),
+        ];
+        let names = |frames| {
+            let shown = without_plumbing(frames);
+            shown.into_iter().map(|f| f.0.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&all), ["sched::f", "main"]);
+        assert_eq!(names(&all[..1]), ["core::mem::drop"]);
+    }
+
+    #[test]
+    fn crates_of_file_programs() {
+        let wanted = Some(("my_hello_0a1b2c3d".to_string(), "my_hello".to_string()));
+        assert_eq!(hashed_crate(Path::new("/t/my-hello-0a1b2c3d")), wanted);
+        assert_eq!(hashed_crate(Path::new("/t/producer_consumer")), None);
+        assert_eq!(hashed_crate(Path::new("/t/a-b")), None);
     }
 
     #[test]
