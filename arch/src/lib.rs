@@ -59,7 +59,10 @@ pub enum ExitCode {
 // ---- who am I: right only while this CPU cannot change under the caller (I-COUNT), but each is one load ----
 pub use imp::{cpu_id, curg, m_ptr, set_curg, set_m_ptr};
 // ---- preemption: count, pending work, the stack window in which a call may be injected ----
-pub use imp::{pending, preempt_count, preempt_disable, preempt_enable, raise_pending, set_window, take_pending};
+pub use imp::{
+    pending, preempt_count, preempt_disable, preempt_enable, raise_pending, set_window,
+    take_pending,
+};
 // ---- interrupts of this CPU ----
 pub use imp::{irq_disable, irq_enable, irq_restore, irq_save, irqs_enabled};
 // ---- stacks and switches ----

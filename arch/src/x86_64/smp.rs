@@ -200,7 +200,7 @@ fn say(words: core::fmt::Arguments) {
         }
     }
     let mut line = Line([0; 200], 0);
-    let _ = write!(line, "ringo: {words}\r\n");
+    let _ = write!(line, "ringo: {words}\n");
     super::console_write(&line.0[..line.1]);
 }
 

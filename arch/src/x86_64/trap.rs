@@ -352,13 +352,13 @@ extern "C" fn exception(frame: &TrapFrame) -> ! {
 extern "C" fn exception_twice(frame: &TrapFrame) -> ! {
     // A third one would come here again: end without words then.
     if this().in_fatal.load(Relaxed) <= 2 {
-        super::panic_console_write(b"\r\nfatal: an exception while reporting one; vector ");
+        super::panic_console_write(b"\nfatal: an exception while reporting one; vector ");
         hex(frame.vector);
         super::panic_console_write(b" rip ");
         hex(frame.rip);
         super::panic_console_write(b" address ");
         hex(cr2());
-        super::panic_console_write(b"\r\n");
+        super::panic_console_write(b"\n");
     }
     super::exit(crate::ExitCode::FatalTwice)
 }
