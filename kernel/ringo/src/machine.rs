@@ -34,6 +34,11 @@ pub fn preempts() -> bool {
     !IS_HOST && crate::start::config().preempt == base::config::Preempt::Async
 }
 
+/// Whether a P without work takes some from others.
+pub fn steals() -> bool {
+    crate::start::config().steal != base::config::Steal::Off
+}
+
 /// Length of a time slice.
 pub fn slice() -> Duration {
     Duration::from_micros(crate::start::config().slice_us.into())
