@@ -8,7 +8,7 @@ pub use super::paging::{
     NoFrames, PageFlags, direct, init_paging, kernel_image_phys, map_pages, readable,
 };
 pub use super::percpu::RESERVE_MAX;
-pub use super::smp::init_platform;
+pub use super::platform::init_platform;
 pub use super::stacks::{
     reserve_len, reserve_push, set_stack_slot_bytes, stack_page_take, stack_slot_create,
 };

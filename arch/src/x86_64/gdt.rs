@@ -23,6 +23,7 @@ pub unsafe fn load(cpu: usize) {
     let gdts = &raw mut GDTS;
     // SAFETY: each CPU touches its own element only, once.
     let gdt = unsafe { &mut (*gdts)[cpu] };
+    *gdt = Gdt::empty(); // a CPU that was sent back to INIT comes twice
     let code = gdt.append(Descriptor::kernel_code_segment());
     let data = gdt.append(Descriptor::kernel_data_segment());
     gdt.append(Descriptor::user_data_segment());

@@ -11,7 +11,7 @@
 //! | `gdt`, `kstack`, `features` | segments and TSS, the CPU's own stacks, protections |
 //! | `paging` | page tables |
 //! | `apic`, `timer`, `tsc`, `calibrate` | local APIC and IPIs, one-shot timer, clock |
-//! | `acpi`, `smp` | which CPUs there are, starting them |
+//! | `acpi`, `platform`, `smp` | which CPUs and clocks there are, starting the CPUs |
 //! | `irq`, `lock` | the interrupt flag, a spin lock for devices |
 //! | `serial`, `control`, `exit` | console, control channel, end |
 //! | `mem.S` | memcpy and friends |
@@ -32,6 +32,7 @@ mod lock;
 mod nmi;
 mod paging;
 mod percpu;
+mod platform;
 mod preempt;
 mod serial;
 mod smp;

@@ -1,35 +1,44 @@
 //! Starting the other CPUs: directed INIT and SIPI to all at once, one wait for all, bounded; the machine goes on with those
 //! that came. SDM vol. 3, 9.4.
 //!
-//! The state of an invited CPU's place; a late one finds it abandoned and halts, so it can never take a number twice:
+//! The state of an invited CPU's place. A late one finds it abandoned and halts, so it can never take a number twice:
 //!
 //! ```text
-//!            start_cpus              the CPU itself (CAS)          start_cpus gave it a number      CPU: ready
-//!   EMPTY --------------> INVITED -----------------------> ARRIVED ------------------------> (go) ------------> READY
-//!                            |  start_cpus, time is up (CAS)
-//!                            +----------------------------> ABANDONED   arrives later: halts for good
+//!           invite             the CPU itself (CAS)           it is set up, halts     start_cpus: GO
+//!   EMPTY ---------> INVITED ----------------------> ARRIVED ----------------> READY ---------------> RUNNING
+//!      invite again    |  ^                                                      |
+//!                      |  +------------------------------------------------------+  an earlier one is missing:
+//!                      |  time is up (CAS)                                          it gets a lower number
+//!                      +-----------------> ABANDONED   arrives later: halts for good
 //! ```
 //!
-//! Numbers are given in the order of the MADT to those that arrived, so they have no gaps.
+//! Numbers follow the order of the MADT and have no gaps. Normally a CPU's number is its place; if some do not come, those
+//! behind them are sent back to INIT and invited again with lower numbers, which they have not used for anything yet.
+//!
+//! Nobody spins for long here: on a host with fewer cores than CPUs, who spins keeps the others from arriving. The first CPU
+//! naps, those that are ready halt.
 //!
 //! While a CPU starts it needs one identity-mapped page, the trampoline's. Tables of their own give it that; no CPU uses
 //! them once it is in the kernel, and the kernel's tables never have it.
 
-use super::bare::{FrameSource, KERNEL_BASE, Platform};
-use super::paging::{self, KERNEL_CR3, NoFrames, direct};
+use super::bare::KERNEL_BASE;
+use super::paging::{self, KERNEL_CR3, direct};
 use super::percpu::{self, Cpu};
-use super::{acpi, apic, calibrate, features, gdt, kstack, timer, trap, tsc};
+use super::platform::say;
+use super::{apic, features, gdt, irq, preempt, timer, trap, tsc};
 use crate::MAX_CPUS;
 use core::arch::global_asm;
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
 /// Physical page of the trampoline: the boot crate keeps all below 1 MiB out of what is usable.
 const TRAMPOLINE: u64 = 0x8000;
 
-/// INIT needs 10 ms before SIPI on old hardware; virtual CPUs and those of this century need none.
+/// INIT needs 10 ms before SIPI on old hardware; virtual CPUs need none.
 const INIT_WAIT_NS: u64 = 10_000_000;
-const INIT_WAIT_VIRTUAL_NS: u64 = 100_000;
+const INIT_WAIT_VIRTUAL_NS: u64 = 50_000;
+/// How often the first CPU looks who came.
+const NAP_NS: u64 = 200_000;
 /// After so long without an answer a second SIPI is sent (the first may be lost).
 const SECOND_SIPI_NS: u64 = 20_000_000;
 /// The whole wait for all CPUs to arrive.
@@ -42,22 +51,27 @@ const INVITED: u32 = 1;
 const ARRIVED: u32 = 2;
 const ABANDONED: u32 = 3;
 const READY: u32 = 4;
+const RUNNING: u32 = 5;
 
-/// Place of a CPU by its APIC id, 0xff = not invited.
+/// Place of a CPU by its APIC id, 0xff = none.
 static PLACE_OF: [AtomicU8; 256] = [const { AtomicU8::new(0xff) }; 256];
 static STATE: [AtomicU32; MAX_CPUS] = [const { AtomicU32::new(EMPTY) }; MAX_CPUS];
-/// The number of the CPU in this place, 0 = wait.
-static GO: [AtomicU32; MAX_CPUS] = [const { AtomicU32::new(0) }; MAX_CPUS];
 /// APIC id by place.
 static APIC_ID: [AtomicU32; MAX_CPUS] = [const { AtomicU32::new(0) }; MAX_CPUS];
+/// CPU number by place.
+static NUMBER: [AtomicU32; MAX_CPUS] = [const { AtomicU32::new(0) }; MAX_CPUS];
+/// Places in use, the first CPU's (0) included.
 static FOUND: AtomicUsize = AtomicUsize::new(1);
-static RUNNING: AtomicUsize = AtomicUsize::new(1);
+/// CPUs that run.
+static CPUS: AtomicUsize = AtomicUsize::new(1);
 /// `fn(usize)` of `start_cpus`.
 static ENTRY: AtomicUsize = AtomicUsize::new(0);
-/// The first CPU's counter a moment ago; a CPU whose own is behind it has another clock.
-static TSC_SEEN: AtomicU64 = AtomicU64::new(0);
-/// The counter of the CPU in this place when it became ready, for the check the other way.
-static TSC_READY: [AtomicU64; MAX_CPUS] = [const { AtomicU64::new(0) }; MAX_CPUS];
+/// All that will come are there.
+static GO: AtomicBool = AtomicBool::new(false);
+/// The first CPU's counter just before GO; a CPU whose own is behind it has another clock.
+static TSC_AT_GO: AtomicU64 = AtomicU64::new(0);
+/// The counter of the CPU in this place when it saw GO, for the check the other way.
+static TSC_SEEN: [AtomicU64; MAX_CPUS] = [const { AtomicU64::new(0) }; MAX_CPUS];
 
 #[repr(align(4096))]
 struct Table(#[allow(dead_code)] [u64; 512]);
@@ -91,17 +105,13 @@ ap_entry:
   mov edx, {ARRIVED}
   lock cmpxchg [rsi + rcx*4], edx
   jne 9f
-  lea rsi, [rip + {GO}]
-1: pause
-  mov eax, [rsi + rcx*4]
-  test eax, eax
-  jz 1b
-  imul rdx, rax, {STRIDE}
+  lea rsi, [rip + {NUMBER}]
+  mov edi, [rsi + rcx*4]
+  imul rdx, rdi, {STRIDE}
   lea rsi, [rip + RINGO_CPUS]
   mov rsp, [rsi + rdx + {G0_TOP}]
   fninit
   ldmxcsr [rip + mxcsr_default]
-  mov edi, eax
   mov esi, ecx
   call {ap_main}
   ud2
@@ -110,98 +120,38 @@ ap_entry:
   jmp 9b
 .text
 "#,
-    KERNEL_CR3 = sym KERNEL_CR3, PLACE_OF = sym PLACE_OF, STATE = sym STATE, GO = sym GO,
+    KERNEL_CR3 = sym KERNEL_CR3, PLACE_OF = sym PLACE_OF, STATE = sym STATE, NUMBER = sym NUMBER,
     INVITED = const INVITED, ARRIVED = const ARRIVED, STRIDE = const size_of::<Cpu>(),
     G0_TOP = const offset_of!(Cpu, g0_top), ap_main = sym ap_main);
 
 /// CPUs that run, this one included.
 pub fn num_cpus() -> usize {
-    RUNNING.load(Relaxed)
+    CPUS.load(Relaxed)
 }
 
-fn read_physical(at: u64, into: &mut [u8]) -> bool {
-    let end = at.saturating_add(into.len() as u64);
-    if !paging::readable(direct(at) as u64) || !paging::readable(direct(end) as u64 - 1) {
+/// CPUs that could run, this one included.
+pub fn found() -> usize {
+    FOUND.load(Relaxed)
+}
+
+/// Takes note of another CPU. False if there is no place for it, or if its id is out of reach in xAPIC mode.
+pub fn add(apic_id: u32) -> bool {
+    let place = found();
+    if place == MAX_CPUS || apic_id > 254 {
         return false;
     }
-    // SAFETY: both ends are mapped, and what lies between is shorter than a page.
-    unsafe { core::ptr::copy_nonoverlapping(direct(at), into.as_mut_ptr(), into.len()) };
+    // A table that names a CPU twice means one.
+    if PLACE_OF[apic_id as usize].load(Relaxed) == 0xff {
+        PLACE_OF[apic_id as usize].store(place as u8, Relaxed);
+        APIC_ID[place].store(apic_id, Relaxed);
+        FOUND.store(place + 1, Relaxed);
+    }
     true
 }
 
-/// Finds the CPUs, switches this one's local APIC on, measures the clocks, and backs the stacks of all CPUs found.
-///
-/// # Errors
-/// A sentence for the person at the console: no clock can be trusted, or there is not enough memory for the stacks.
-///
-/// # Safety
-/// Once, on the first CPU, after `init_paging`. `rsdp` is what the loader said.
-pub unsafe fn init_platform(
-    rsdp: Option<u64>,
-    frames: FrameSource,
-) -> Result<Platform, &'static str> {
-    let me = apic::id();
-    let (mut found, mut too_many) = (1, 0);
-    let mut first_left_out = 0;
-    let add = |id: u32| {
-        let place = FOUND.load(Relaxed);
-        if id == me {
-        } else if place == MAX_CPUS || id > 254 {
-            first_left_out = if too_many == 0 { id } else { first_left_out };
-            too_many += 1;
-        } else if PLACE_OF[id as usize].swap(place as u8, Relaxed) == 0xff {
-            APIC_ID[place].store(id, Relaxed);
-            found = place + 1;
-            FOUND.store(found, Relaxed);
-        }
-    };
-    let madt = rsdp.is_some_and(|rsdp| acpi::cpus(&read_physical, rsdp, add));
-    if !madt {
-        say(format_args!(
-            "no ACPI table names the CPUs of this machine; going on with one"
-        ));
-    }
-    if too_many > 0 {
-        say(format_args!(
-            "{} CPUs found, {MAX_CPUS} is the most that run here; {too_many} stay parked (the first has APIC id {first_left_out})",
-            found + too_many
-        ));
-    }
-    // SAFETY: interrupts are off, the registers are mapped uncached by the direct map.
-    unsafe { apic::enable() };
-    let clocks = calibrate::calibrate(rsdp.and_then(|rsdp| acpi::hpet(&read_physical, rsdp)))?;
-    timer::set_hz(clocks.apic_hz);
-    // SAFETY: nobody else runs.
-    unsafe { tsc::set_hz(clocks.tsc_hz, clocks.source) };
-    let root = KERNEL_CR3.load(Acquire);
-    for cpu in 1..found {
-        // SAFETY: the CPU does not run yet.
-        unsafe { kstack::map(root, cpu, frames) }
-            .map_err(|NoFrames| "not enough memory for the stacks of all CPUs: give the machine more memory or fewer CPUs")?;
-        kstack::use_stacks(cpu);
-    }
-    Ok(Platform {
-        cpus: found,
-        too_many,
-        tsc_hz: clocks.tsc_hz,
-        apic_timer_hz: clocks.apic_hz,
-    })
-}
-
-fn say(words: core::fmt::Arguments) {
-    use core::fmt::Write;
-    struct Line([u8; 200], usize);
-    impl Write for Line {
-        fn write_str(&mut self, s: &str) -> core::fmt::Result {
-            let n = s.len().min(self.0.len() - self.1);
-            self.0[self.1..self.1 + n].copy_from_slice(&s.as_bytes()[..n]);
-            self.1 += n;
-            Ok(())
-        }
-    }
-    let mut line = Line([0; 200], 0);
-    let _ = write!(line, "ringo: {words}\n");
-    super::console_write(&line.0[..line.1]);
+/// The places in a set, ascending.
+fn each(set: u64) -> impl Iterator<Item = usize> {
+    (0..MAX_CPUS).filter(move |&place| set & 1 << place != 0)
 }
 
 /// Starts CPUs until `want` run, this one included. Each calls `entry(number)` on its g0 stack: `preempt_count` 1, IF=0,
@@ -211,34 +161,43 @@ fn say(words: core::fmt::Arguments) {
 /// # Safety
 /// Once, on CPU 0, after `init_platform`. `entry` does not return (if it does, that CPU halts for good).
 pub unsafe fn start_cpus(want: usize, entry: fn(usize)) -> usize {
-    let places = want.clamp(1, FOUND.load(Relaxed));
+    let places = want.clamp(1, found());
     ENTRY.store(entry as usize, Relaxed);
     if places == 1 {
         return 1;
     }
     // SAFETY: no CPU starts yet.
     unsafe { prepare_trampoline() };
-    for state in &STATE[1..places] {
-        state.store(INVITED, Release); // pairs with the locked compare of `ap_entry`
+    let mut ready: u64 = (1..places).fold(0, |set, place| set | 1 << place);
+    let mut invited = ready;
+    while invited != 0 {
+        number(ready);
+        invite(invited);
+        ready &= !wait(invited);
+        // Those whose number is no longer right come again; the others stay as they are.
+        invited = each(ready)
+            .zip(1..)
+            .filter(|&(place, n)| NUMBER[place].load(Relaxed) != n)
+            .fold(0, |set, (place, _)| set | 1 << place);
     }
-    invite(places);
-    let arrived = wait_for_arrivals(places);
-    let mut n = 1;
-    for place in (1..places).filter(|&p| arrived & 1 << p != 0) {
-        percpu::cpu(n)
-            .apic_id
-            .store(APIC_ID[place].load(Relaxed), Relaxed);
-        n += 1;
-    }
-    RUNNING.store(n, Relaxed);
-    TSC_SEEN.store(tsc::ticks(), Relaxed);
-    for (number, place) in (1..).zip((1..places).filter(|&p| arrived & 1 << p != 0)) {
-        GO[place].store(number, Release); // pairs with the plain load of `ap_entry` (x86: acquire)
-    }
-    wait_until_ready(places, arrived);
+    let n = 1 + ready.count_ones() as usize;
+    CPUS.store(n, Relaxed);
+    go(ready);
     n
 }
 
+fn number(places: u64) {
+    for (place, n) in each(places).zip(1..) {
+        NUMBER[place].store(n, Relaxed);
+        let apic_id = APIC_ID[place].load(Relaxed);
+        percpu::cpu(n as usize).apic_id.store(apic_id, Relaxed);
+    }
+}
+
+/// Writes the trampoline and the tables it runs on.
+///
+/// # Safety
+/// No CPU is starting.
 unsafe fn prepare_trampoline() {
     let code = &raw const ap_trampoline;
     let offset = |symbol: *const u8| symbol as usize - code as usize;
@@ -249,12 +208,10 @@ unsafe fn prepare_trampoline() {
         let to = direct(TRAMPOLINE);
         core::ptr::copy_nonoverlapping(code, to, offset(&raw const ap_trampoline_end));
         let tables = (&raw mut START_TABLES).cast::<Table>();
-        to.add(offset(&raw const ap_trampoline_cr3))
-            .cast::<u32>()
-            .write(physical(tables) as u32);
-        to.add(offset(&raw const ap_trampoline_entry))
-            .cast::<u64>()
-            .write(ap_entry as *const () as u64);
+        let cr3 = to.add(offset(&raw const ap_trampoline_cr3));
+        cr3.cast::<u32>().write(physical(tables) as u32);
+        let entry = to.add(offset(&raw const ap_trampoline_entry));
+        entry.cast::<u64>().write(ap_entry as *const () as u64);
         let entry = |level: usize, index: u64| tables.add(level).cast::<u64>().add(index as usize);
         for index in 256..512 {
             entry(0, index).write(upper.add(index as usize).read());
@@ -266,78 +223,98 @@ unsafe fn prepare_trampoline() {
     }
 }
 
-fn invite(places: usize) {
-    let each =
-        |send: &dyn Fn(u32)| (1..places).for_each(|place| send(APIC_ID[place].load(Relaxed)));
-    each(&apic::send_init);
-    tsc::spin_wait_ns(if features::is_virtual() {
+fn invite(places: u64) {
+    let wait = if features::is_virtual() {
         INIT_WAIT_VIRTUAL_NS
     } else {
         INIT_WAIT_NS
-    });
-    each(&|id| apic::send_sipi(id, TRAMPOLINE));
+    };
+    each(places).for_each(|place| apic::send_init(APIC_ID[place].load(Relaxed)));
+    tsc::spin_wait_ns(wait);
+    for place in each(places) {
+        STATE[place].store(INVITED, Release); // pairs with the locked compare of `ap_entry`
+        apic::send_sipi(APIC_ID[place].load(Relaxed), TRAMPOLINE);
+    }
 }
 
-/// Waits, then closes the door. The set of places whose CPU came.
-fn wait_for_arrivals(places: usize) -> u64 {
-    let all: u64 = (1..places).fold(0, |set, place| set | 1 << place);
+/// Gives the host's core to others for `NAP_NS`. Interrupts are on meanwhile, `preempt_count` is not 0.
+fn nap() {
+    timer::arm_timer(tsc::now_ns() + NAP_NS);
+    irq::irq_disable();
+    if preempt::pending() & crate::PENDING_TIMER == 0 {
+        irq::halt();
+    }
+    irq::irq_disable();
+    preempt::take_pending();
+}
+
+/// Waits until all of `places` are ready; closes the door after a second. The set of those that did not come.
+fn wait(places: u64) -> u64 {
     let begin = tsc::now_ns();
-    let mut again = true;
-    let mut arrived = 0;
-    while arrived != all {
-        for (place, state) in STATE.iter().enumerate().take(places).skip(1) {
-            arrived |= u64::from(state.load(Acquire) == ARRIVED) << place;
+    let (mut again, mut missing) = (true, 0);
+    loop {
+        let in_state = |s: u32| move |&place: &usize| STATE[place].load(Acquire) == s;
+        let come = each(places & !missing);
+        if come.into_iter().all(|place| in_state(READY)(&place)) {
+            timer::disarm_timer();
+            return missing;
         }
+        nap();
         let waited = tsc::now_ns() - begin;
-        if waited > ARRIVAL_NS {
-            break;
-        }
         if again && waited > SECOND_SIPI_NS {
             again = false;
-            for place in (1..places).filter(|&p| arrived & 1 << p == 0) {
-                apic::send_sipi(APIC_ID[place].load(Relaxed), TRAMPOLINE);
+            each(places)
+                .filter(in_state(INVITED))
+                .for_each(|place| apic::send_sipi(APIC_ID[place].load(Relaxed), TRAMPOLINE));
+        }
+        if waited > ARRIVAL_NS {
+            each(places)
+                .filter(|&place| abandon(place))
+                .for_each(|place| missing |= 1 << place);
+        }
+        if waited > READY_NS {
+            say(format_args!("a CPU arrived but is not ready after 10 s"));
+            super::exit(crate::ExitCode::Watchdog);
+        }
+    }
+}
+
+/// Closes the door for a CPU that has not arrived. False if it has, in the last moment.
+fn abandon(place: usize) -> bool {
+    let late = STATE[place]
+        .compare_exchange(INVITED, ABANDONED, AcqRel, Acquire)
+        .is_ok();
+    if late {
+        say(format_args!(
+            "the CPU with APIC id {} did not start within {} ms; going on without it",
+            APIC_ID[place].load(Relaxed),
+            ARRIVAL_NS / 1_000_000
+        ));
+    }
+    late
+}
+
+/// Lets all that are ready run, and compares their clocks with this one.
+fn go(ready: u64) {
+    TSC_AT_GO.store(tsc::ticks(), Relaxed);
+    GO.store(true, Release); // pairs with the Acquire in `ap_main`
+    each(ready).for_each(|place| apic::send_resched(APIC_ID[place].load(Relaxed)));
+    let begin = tsc::now_ns();
+    let mut left = ready;
+    while left != 0 && tsc::now_ns() - begin < READY_NS {
+        for place in each(left).filter(|&place| STATE[place].load(Acquire) == RUNNING) {
+            left &= !(1 << place);
+            if tsc::ticks() < TSC_SEEN[place].load(Relaxed) {
+                tsc::set_skewed();
             }
         }
         core::hint::spin_loop();
-    }
-    let missing = all & !arrived;
-    for place in (1..places).filter(|&p| missing & 1 << p != 0) {
-        match STATE[place].compare_exchange(INVITED, ABANDONED, AcqRel, Acquire) {
-            Ok(_) => say(format_args!(
-                "the CPU with APIC id {} did not start within {} ms; going on without it",
-                APIC_ID[place].load(Relaxed),
-                ARRIVAL_NS / 1_000_000
-            )),
-            Err(_) => arrived |= 1 << place, // in the last moment
-        }
-    }
-    arrived
-}
-
-fn wait_until_ready(places: usize, arrived: u64) {
-    let begin = tsc::now_ns();
-    for place in (1..places).filter(|&p| arrived & 1 << p != 0) {
-        while STATE[place].load(Acquire) != READY {
-            TSC_SEEN.store(tsc::ticks(), Relaxed);
-            if tsc::now_ns() - begin > READY_NS {
-                say(format_args!(
-                    "CPU {} arrived but is not ready after 10 s",
-                    GO[place].load(Relaxed)
-                ));
-                super::exit(crate::ExitCode::Watchdog);
-            }
-            core::hint::spin_loop();
-        }
-        // The Acquire above pairs with the CPU's Release, so its counter is older than this look at ours.
-        if tsc::ticks() < TSC_READY[place].load(Relaxed) {
-            tsc::set_skewed();
-        }
     }
 }
 
 /// The first Rust code of CPU number `cpu`, on its g0 stack.
 extern "C" fn ap_main(cpu: usize, place: usize) -> ! {
-    // SAFETY: this CPU's own tables and block, interrupts are off, once.
+    // SAFETY: this CPU's own tables and block, interrupts are off.
     unsafe {
         gdt::load(cpu);
         percpu::attach(cpu, apic::id());
@@ -346,18 +323,27 @@ extern "C" fn ap_main(cpu: usize, place: usize) -> ! {
         apic::attach();
         apic::enable();
     }
-    let seen = TSC_SEEN.load(Acquire);
+    STATE[place].store(READY, Release); // pairs with the Acquire in `wait`
+    // Halts until the first CPU has seen all: it sends a reschedule IPI after GO.
+    while !GO.load(Acquire) {
+        irq::irq_disable();
+        if preempt::take_pending() == 0 {
+            irq::halt();
+        }
+    }
+    irq::irq_disable();
     let mine = tsc::ticks();
-    if mine < seen {
+    if mine < TSC_AT_GO.load(Relaxed) {
         tsc::set_skewed();
     }
-    TSC_READY[place].store(mine, Relaxed);
-    STATE[place].store(READY, Release); // pairs with the Acquire in `wait_until_ready`
+    preempt::take_pending();
+    TSC_SEEN[place].store(mine, Relaxed);
+    STATE[place].store(RUNNING, Release); // pairs with the Acquire in `go`
     // SAFETY: stored from a `fn(usize)` before this CPU was invited.
     let entry: fn(usize) = unsafe { core::mem::transmute(ENTRY.load(Acquire)) };
     entry(cpu);
     loop {
-        super::irq::irq_disable();
+        irq::irq_disable();
         x86_64::instructions::hlt();
     }
 }
