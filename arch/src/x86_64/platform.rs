@@ -82,6 +82,6 @@ pub fn say(words: core::fmt::Arguments) {
         }
     }
     let mut line = Line([0; 200], 0);
-    let _ = write!(line, "ringo: {words}\n");
+    let _ = writeln!(line, "ringo: {words}");
     super::console_write(&line.0[..line.1]);
 }
