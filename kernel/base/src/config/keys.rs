@@ -125,7 +125,7 @@ impl Key {
 pub const KEYS: &[Key] = &[
     Key::user("procs", Values::Number(1, MAX_CPUS)),
     Key::user("preempt", Values::Words(Preempt::WORDS)),
-    Key::user("slice_us", Values::Number(100, 1_000_000)),
+    Key::user("slice_us", Values::Number(20, 1_000_000)),
     Key::only("wakeup", Values::Words(ON_OFF), "off"),
     Key::only("min_run_us", Values::Number(0, 1_000_000), "100"),
     Key::user("steal", Values::Words(Steal::WORDS)),

@@ -83,9 +83,9 @@ fn wrong_values_list_the_right_ones() {
         line("policy=lifo"),
         "policy=lifo is not possible; policy takes go"
     );
-    let range = "slice_us takes a whole number from 100 to 1000000";
+    let range = "slice_us takes a whole number from 20 to 1000000";
     for bad in [
-        "99",
+        "19",
         "1000001",
         "-5",
         "+500",
