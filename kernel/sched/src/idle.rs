@@ -225,14 +225,18 @@ impl Sched {
     /// The M found nothing: give its P up, look again, halt. Returns with a P, or without one when the run is over
     /// (Go: the second half of `findRunnable`).
     pub(crate) fn go_idle(&self, m: &M, p: &'static P) {
-        if !self.drop_p_and_look_again(m, p) {
-            return;
+        if self.drop_p_and_look_again(m, p) {
+            self.stop_looking(m)
         }
+    }
+
+    /// The P is on the idle list; the M still counts as spinning if it did.
+    pub(crate) fn stop_looking(&self, m: &M) {
         if m.spinning.load(Relaxed) && self.stop_spinning(m) {
             return;
         }
         let deadline_ns = self.earliest_timer();
-        if deadline_ns != NEVER && deadline_ns <= arch::now_ns() && self.take_idle_p(m) {
+        if deadline_ns != NEVER && deadline_ns <= arch::now_ns() && self.take_idle_p(m, false) {
             return;
         }
         self.stopm(m, deadline_ns)
@@ -279,13 +283,18 @@ impl Sched {
                 .allp
                 .iter()
                 .any(|p| self.pidle.load(Relaxed) & bit(p.id()) == 0 && !p.runq.is_empty());
-        work && self.take_idle_p(m)
+        work && self.take_idle_p(m, true)
     }
 
-    /// Take an idle P, if there is one, and spin.
-    fn take_idle_p(&self, m: &M) -> bool {
+    /// Take an idle P, if there is one, and spin. If `work` was seen and there is none, an M that drops its P after this
+    /// must look: the maker of the work trusted this M, and those with Ps may have looked before it was made (Go:
+    /// `pidlegetSpinning`).
+    fn take_idle_p(&self, m: &M, work: bool) -> bool {
         let mut gl = self.lock.lock();
         let p = self.pidleget(&mut gl, Some(m));
+        if p.is_none() && work && !mutant("recheck_no_needspinning") {
+            self.needspinning.store(1, Relaxed); // seen under the lock by `drop_p_and_look_again`
+        }
         drop(gl);
         match p {
             Some(p) => {
@@ -344,7 +353,7 @@ impl Sched {
             if woken || !self.leave_idle_list(m) {
                 return;
             }
-            if self.take_idle_p(m) {
+            if self.take_idle_p(m, false) {
                 return;
             }
             deadline_ns = NEVER; // all Ps are busy: each looks after its own timers

@@ -41,6 +41,9 @@ pub fn sched(ms: usize, ps: usize) -> &'static Sched {
     let s = Sched::new(cfg, ms, Hooks { fatal });
     s.set_mcount(ms);
     s.main_started.store(true, Release);
+    for p in &s.allp {
+        p.schedtick.store(1, Relaxed) // none is at its look at the global queue
+    }
     s
 }
 
@@ -74,6 +77,18 @@ impl Sched {
         m
     }
 
+    /// `m` spun and has just dropped its P: it still counts as spinning. Before the threads of the model start.
+    pub fn model_dropped_p(&'static self, m: usize) -> &'static M {
+        let m = &self.allm[m];
+        self.become_spinning(m);
+        m
+    }
+
+    /// What `go_idle` does after the P was dropped.
+    pub fn model_stop_looking(&self, m: &M) {
+        self.stop_looking(m)
+    }
+
     /// What `schedule` does up to the switch: the next G, None when the run is over.
     pub fn model_next(&self, m: &M) -> Option<GRef> {
         self.pick(m).map(|found| found.g)
@@ -86,14 +101,14 @@ impl Sched {
         self.wakep()
     }
 
-    /// What `Gosched` or the end of a slice does with the G that ran, up to the next pick.
-    pub fn model_yield(&self, m: &M, g: GRef) {
-        g.set_status(GStatus::Running, GStatus::Runnable);
+    /// A new G for the global queue, as one comes there that gave way, and somebody woken for it.
+    pub fn model_new_global(&self, m: &M, g: GRef) {
+        g.set_status(GStatus::Dead, GStatus::Runnable);
         self.runqput(m, g, Event::Yielded);
         self.wakep()
     }
 
-    /// `n` Gs wait in the global queue, before the threads of the model start.
+    /// New Gs wait in the global queue. Before the threads of the model start.
     pub fn model_queue_global(&self, gs: &[GRef]) {
         for &g in gs {
             g.set_status(GStatus::Dead, GStatus::Runnable);
