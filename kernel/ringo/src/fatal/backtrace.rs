@@ -17,6 +17,7 @@ pub(super) fn print(out: &mut Out, rip: usize, rbp: usize) {
 }
 
 /// Print the frames above the one that `rbp` belongs to.
+#[cfg(ringo_kernel)]
 pub(super) fn print_callers(out: &mut Out, rbp: usize) {
     let mut n = 0;
     walk(rbp, |rip| {

@@ -4,7 +4,9 @@ use super::backtrace;
 use super::out::Out;
 use arch::upcalls::{Fatal, FatalKind};
 use core::fmt::Write;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+#[cfg(ringo_kernel)]
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::{AtomicUsize, Ordering::*};
 use sched::{CreatedBy, GRef, GStatus, Header, M, Sched};
 
 /// Goroutines that are shown at most; the rest is counted.
@@ -21,7 +23,8 @@ pub(super) extern "C" fn nmi(rip: u64, _rsp: u64, rbp: u64) {
     at[1].store(rbp as usize, Relaxed);
 }
 
-/// Number of the G whose panic message is being put together, plus 1.
+/// Goroutines whose panic message is being put together, by the low bits of their numbers.
+#[cfg(ringo_kernel)]
 static PANICKING: [AtomicBool; 256] = [const { AtomicBool::new(false) }; 256];
 
 /// A panic begins. False: this goroutine was already putting a panic's message together.
