@@ -255,6 +255,11 @@ impl RunQueue {
         !self.runnext.load(Relaxed).is_null()
     }
 
+    /// Is nothing in the ring, whatever `runnext` holds? A hint for thieves.
+    pub fn ring_is_empty(&self) -> bool {
+        self.head.load(Relaxed) == self.tail.load(Relaxed)
+    }
+
     /// How many are in the ring, without `runnext`. A hint.
     pub fn len(&self) -> u32 {
         let h = self.head.load(Relaxed);

@@ -88,7 +88,9 @@ impl Sched {
 
     #[inline]
     fn find_local(&self, m: &M, p: &P) -> Option<Found> {
-        if self.runqsize() != 0 && (p.schedtick() % GLOBAL_EVERY == 0 || self.chain_is_over(m)) {
+        if self.runqsize() != 0
+            && (p.schedtick().is_multiple_of(GLOBAL_EVERY) || self.chain_is_over(m))
+        {
             m.chain.store(0, Relaxed);
             if let Some(g) = self.globrunqget() {
                 return Some(Found { g, inherit: false });

@@ -86,7 +86,7 @@ impl Sched {
                     continue; // an idle P's queue is empty (I-IDLE-EMPTY)
                 }
                 if last
-                    && victim.runq.len() == 0
+                    && victim.runq.ring_is_empty()
                     && victim.runq.has_runnext()
                     && victim.is_running()
                 {

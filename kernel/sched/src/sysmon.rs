@@ -54,7 +54,7 @@ impl Sched {
         if idle == 0 {
             return;
         }
-        let waiting = self.runqsize() != 0 || self.allp.iter().any(|p| p.runq.len() != 0);
+        let waiting = self.runqsize() != 0 || self.allp.iter().any(|p| !p.runq.is_empty());
         let overdue = self
             .allp
             .iter()
