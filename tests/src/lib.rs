@@ -1,1 +1,41 @@
-//! (being laid out)
+//! The harness of the QEMU tests: builds the test image once, boots a machine for each case, judges how it ended.
+//!
+//! A case is a test of the image (`tests/image`), a number of CPUs, and a mode: words of the kernel's command line. What
+//! fails a case is what the machine did or said, never how long it took: the machine may share its processors with
+//! anything. Time limits are there for hangs only, and wide (`RINGO_PATIENCE=N` makes them N times as wide).
+
+mod case;
+mod image;
+mod table;
+
+pub use case::{Case, Expect};
+pub use image::{image, mutant, root, runner};
+pub use ringo_runner::{Accel, Board, Outcome};
+pub use table::{note, summary};
+
+/// A set of words of the kernel's command line, with a name for the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mode {
+    /// Short name.
+    pub name: &'static str,
+    /// `key=value` words.
+    pub words: &'static [&'static str],
+}
+
+/// Everything as it comes.
+pub const DEFAULT: Mode = Mode {
+    name: "default",
+    words: &[],
+};
+
+/// Neither slices nor sysmon: nothing that finds a lost wake-up after the fact (Go #60693).
+pub const NO_NET: Mode = Mode {
+    name: "no net",
+    words: &["preempt=off", "sysmon=off"],
+};
+
+/// How many times wider time limits are.
+pub fn patience() -> u64 {
+    let given = std::env::var("RINGO_PATIENCE").ok();
+    given.and_then(|n| n.parse().ok()).unwrap_or(1)
+}

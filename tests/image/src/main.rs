@@ -1,1 +1,87 @@
-fn main() {}
+//! Every test that needs a machine, as a function of one kernel image. A boot runs one: its first argument is the name,
+//! further ones are `key=number` (see [`param`]). `list` prints all names.
+//!
+//! A test ends with status 0, or with 1 and what it found; those that end the machine by force do that. A test that
+//! hangs has failed as well: the harness has the clock, this side counts.
+#![no_std]
+#![no_main]
+
+extern crate alloc;
+
+mod param;
+mod wait;
+
+mod bad_ends;
+mod preempt;
+mod queues;
+#[cfg(ringo_kernel)]
+mod regs;
+mod sched_fair;
+mod sched_life;
+#[cfg(ringo_kernel)]
+mod stacks;
+mod stress;
+mod timers;
+mod wake;
+
+use alloc::string::String;
+use ringo::prelude::*;
+ringo::main!(main);
+
+/// What a test says: the error is a sentence.
+type Outcome = Result<(), String>;
+
+/// A test: its name, and what it does.
+type Test = (&'static str, fn() -> Outcome);
+
+#[cfg(ringo_kernel)]
+const BARE: &[&[Test]] = &[regs::TESTS, stacks::TESTS];
+#[cfg(not(ringo_kernel))]
+const BARE: &[&[Test]] = &[];
+
+const AREAS: &[&[Test]] = &[
+    bad_ends::TESTS,
+    preempt::TESTS,
+    queues::TESTS,
+    sched_fair::TESTS,
+    sched_life::TESTS,
+    stress::TESTS,
+    timers::TESTS,
+    wake::TESTS,
+];
+
+fn tests() -> impl Iterator<Item = Test> {
+    AREAS.iter().chain(BARE).copied().flatten().copied()
+}
+
+fn main() -> Outcome {
+    let mut words = args();
+    let name = words.next().unwrap_or_default();
+    param::set(words);
+    if name == "list" {
+        tests().for_each(|(name, _)| println!("{name}"));
+        return Ok(());
+    }
+    match tests().find(|(n, _)| *n == name) {
+        Some((_, run)) => run(),
+        None => Err(format!("there is no test {name}; the argument `list` names all")),
+    }
+}
+
+/// Fails the test with a formatted sentence unless the condition holds.
+#[macro_export]
+macro_rules! ensure {
+    ($cond:expr, $($text:tt)+) => {
+        if !$cond {
+            return Err(::alloc::format!($($text)+));
+        }
+    };
+}
+
+/// Prints a figure for the harness's table.
+#[macro_export]
+macro_rules! figure {
+    ($name:literal, $value:expr) => {
+        ::ringo::println!("= {} {}", $name, $value)
+    };
+}

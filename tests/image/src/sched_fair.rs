@@ -1,0 +1,3 @@
+use crate::Test;
+
+pub const TESTS: &[Test] = &[];

@@ -1,0 +1,50 @@
+//! Ways to wait, and chance.
+
+use base::rng::Rng;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use ringo::prelude::*;
+
+/// Gives way until `done`: for conditions that need this P.
+pub fn until(done: impl Fn() -> bool) {
+    while !done() {
+        yield_now()
+    }
+}
+
+/// Keeps its CPU until `done`, which another P has to bring about: nothing that this G does helps. On one P it gives way.
+pub fn hold_until(done: impl Fn() -> bool) {
+    if sched::gomaxprocs() == 1 {
+        return until(done);
+    }
+    let mut round = 0u32;
+    while !done() {
+        round = round.wrapping_add(1);
+        // `pause` is dear under TCG, but under counted instructions it is what lets the other CPUs on.
+        if round.is_multiple_of(64) {
+            core::hint::spin_loop()
+        }
+    }
+}
+
+/// A loop of about that many instructions.
+pub fn spin(n: u32) {
+    for i in 0..n {
+        core::hint::black_box(i);
+    }
+}
+
+/// A generator of its own for each caller, from the seed of the run where there is one.
+pub fn chance(stream: u64) -> Rng {
+    let seed = ringo::start::config().seed.unwrap_or(0x5eed);
+    Rng::new(seed.wrapping_mul(0x9e37_79b9) ^ stream << 17 ^ stream)
+}
+
+/// Raises a counter; what it was.
+pub fn bump(counter: &AtomicU64) -> u64 {
+    counter.fetch_add(1, Relaxed)
+}
+
+/// Does this machine take the CPU away from a G?
+pub fn preempts() -> bool {
+    ringo::machine::preempts()
+}

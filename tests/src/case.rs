@@ -1,0 +1,205 @@
+//! A machine to boot, and what is to become of it.
+
+use crate::{DEFAULT, Mode, image, patience, table};
+use libtest_mimic::{Failed, Trial};
+use ringo_runner::{Machine, Outcome};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time limit of a case that names none.
+const LIMIT: Duration = Duration::from_secs(150);
+
+type Judge = Arc<dyn Fn(&Outcome) -> Result<(), String> + Send + Sync>;
+type Kernel = Arc<dyn Fn() -> Result<PathBuf, String> + Send + Sync>;
+type Change = Arc<dyn Fn(&mut Machine) + Send + Sync>;
+
+/// How a case has to end.
+#[derive(Clone, Debug)]
+pub enum Expect {
+    /// Exit status of the runner.
+    Exit(u8),
+    /// Anything but success: for mutants.
+    Failure,
+}
+
+/// One boot and its judgement.
+#[derive(Clone)]
+pub struct Case {
+    area: &'static str,
+    test: String,
+    suffix: String,
+    args: Vec<String>,
+    smp: u32,
+    mode: Mode,
+    words: Vec<String>,
+    limit: Duration,
+    expect: Expect,
+    said: Vec<String>,
+    not_said: Vec<String>,
+    judges: Vec<Judge>,
+    kernel: Kernel,
+    changes: Vec<Change>,
+    boots: u32,
+}
+
+impl Case {
+    /// `test` of the image, on 2 CPUs, to end with status 0.
+    pub fn new(area: &'static str, test: &str) -> Case {
+        Case {
+            area,
+            test: test.into(),
+            suffix: String::new(),
+            args: Vec::new(),
+            smp: 2,
+            mode: DEFAULT,
+            words: Vec::new(),
+            limit: LIMIT,
+            expect: Expect::Exit(0),
+            said: Vec::new(),
+            not_said: Vec::new(),
+            judges: Vec::new(),
+            kernel: Arc::new(image),
+            changes: Vec::new(),
+            boots: 1,
+        }
+    }
+
+    /// Something for the name, to tell it from others of the same test.
+    pub fn named(mut self, suffix: &str) -> Case {
+        self.suffix = format!(" {suffix}");
+        self
+    }
+    /// Number of CPUs.
+    pub fn smp(mut self, smp: u32) -> Case {
+        self.smp = smp;
+        self
+    }
+    /// Mode of the scheduler.
+    pub fn mode(mut self, mode: Mode) -> Case {
+        self.mode = mode;
+        self
+    }
+    /// A `key=number` argument of the test.
+    pub fn arg(mut self, key: &str, value: u64) -> Case {
+        self.args.push(format!("{key}={value}"));
+        self
+    }
+    /// A further word of the kernel's command line.
+    pub fn word(mut self, word: &str) -> Case {
+        self.words.push(word.into());
+        self
+    }
+    /// Time limit in seconds, on a machine that has nothing else to do many times over.
+    pub fn limit(mut self, seconds: u64) -> Case {
+        self.limit = Duration::from_secs(seconds);
+        self
+    }
+    /// Has to end so.
+    pub fn expect(mut self, expect: Expect) -> Case {
+        self.expect = expect;
+        self
+    }
+    /// Has to end with this status.
+    pub fn exit(self, status: u8) -> Case {
+        self.expect(Expect::Exit(status))
+    }
+    /// Has to print this somewhere.
+    pub fn says(mut self, text: &str) -> Case {
+        self.said.push(text.into());
+        self
+    }
+    /// Must not print this anywhere.
+    pub fn never_says(mut self, text: &str) -> Case {
+        self.not_said.push(text.into());
+        self
+    }
+    /// Has to satisfy this.
+    pub fn judge(mut self, judge: impl Fn(&Outcome) -> Result<(), String> + Send + Sync + 'static) -> Case {
+        self.judges.push(Arc::new(judge));
+        self
+    }
+    /// Boots another kernel.
+    pub fn kernel(mut self, kernel: impl Fn() -> Result<PathBuf, String> + Send + Sync + 'static) -> Case {
+        self.kernel = Arc::new(kernel);
+        self
+    }
+    /// Changes the machine before it is booted.
+    pub fn machine(mut self, change: impl Fn(&mut Machine) + Send + Sync + 'static) -> Case {
+        self.changes.push(Arc::new(change));
+        self
+    }
+    /// Boots so many times in a row.
+    pub fn boots(mut self, boots: u32) -> Case {
+        self.boots = boots;
+        self
+    }
+
+    fn name(&self) -> String {
+        let mode = if self.mode == DEFAULT { String::new() } else { format!(" [{}]", self.mode.name) };
+        format!("{}::{}{} smp={}{mode}", self.area, self.test, self.suffix, self.smp)
+    }
+
+    /// The case as a test of the harness.
+    pub fn trial(self) -> Trial {
+        Trial::test(self.name(), move || self.run().map_err(Failed::from))
+    }
+
+    fn run(&self) -> Result<(), String> {
+        let kernel = (self.kernel)()?;
+        let mut machine = Machine::new(kernel, &self.test);
+        machine.smp = self.smp;
+        machine.words = self.mode.words.iter().map(ToString::to_string).chain(self.words.iter().cloned()).collect();
+        machine.args = std::iter::once(self.test.clone()).chain(self.args.iter().cloned()).collect();
+        machine.timeout = Some(self.limit * patience() as u32);
+        machine.explain_triple_fault = false;
+        self.changes.iter().for_each(|change| change(&mut machine));
+        for _ in 0..self.boots {
+            let outcome = machine.run().map_err(|e| e.to_string())?;
+            let judged = self.judge_all(&outcome);
+            table::record(self.area, &self.name(), self.mode.name, &outcome, figures(&outcome), judged.is_ok());
+            judged.map_err(|why| report(&why, &outcome))?;
+        }
+        Ok(())
+    }
+
+    fn judge_all(&self, outcome: &Outcome) -> Result<(), String> {
+        match self.expect {
+            Expect::Exit(status) if outcome.exit != status => {
+                return Err(format!("exit status {} instead of {status}", outcome.exit));
+            }
+            Expect::Failure if outcome.exit == 0 => return Err("it passed, but should not".into()),
+            _ => {}
+        }
+        let says = |text: &str| outcome.stdout.contains(text) || outcome.stderr.contains(text);
+        if let Some(missing) = self.said.iter().find(|text| !says(text)) {
+            return Err(format!("it did not say \"{missing}\""));
+        }
+        if let Some(wrong) = self.not_said.iter().find(|text| says(text)) {
+            return Err(format!("it said \"{wrong}\""));
+        }
+        self.judges.iter().try_for_each(|judge| judge(outcome))
+    }
+}
+
+/// `= name number` lines.
+pub(crate) fn figures(outcome: &Outcome) -> BTreeMap<String, String> {
+    let words = outcome.stdout.lines().filter_map(|line| line.trim_end().strip_prefix("= ")?.split_once(' '));
+    words.map(|(name, value)| (name.to_string(), value.to_string())).collect()
+}
+
+fn report(why: &str, outcome: &Outcome) -> String {
+    let tail = |text: &str| {
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(60)..].join("\n")
+    };
+    format!(
+        "{why}\nstatus {} after {:.1} s (QEMU: {:?})\n--- stdout\n{}\n--- stderr\n{}\n---",
+        outcome.exit,
+        outcome.wall.as_secs_f64(),
+        outcome.qemu_status,
+        tail(&outcome.stdout),
+        tail(&outcome.stderr)
+    )
+}

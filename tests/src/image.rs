@@ -1,0 +1,76 @@
+//! What the tests boot and run, each built once in a process.
+
+use ringo_runner::{BuildOptions, Root, build_kernel};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// The project.
+///
+/// # Panics
+/// If it is not where it was when this was built.
+pub fn root() -> Root {
+    Root::find().expect("the project's folder")
+}
+
+/// The kernel with all tests in it: optimised, with checks.
+///
+/// # Errors
+/// It does not compile; Cargo has then said why.
+pub fn image() -> Result<PathBuf, String> {
+    build(&[])
+}
+
+/// The same with a planted bug (`--cfg ringo_bug="…"`), in a target folder of its own.
+///
+/// # Errors
+/// As [`image`].
+pub fn mutant(bug: &str) -> Result<PathBuf, String> {
+    build(&["--cfg".into(), format!("ringo_bug=\"{bug}\"")])
+}
+
+type Built = Arc<OnceLock<Result<PathBuf, String>>>;
+
+fn build(flags: &[String]) -> Result<PathBuf, String> {
+    static ALL: Mutex<Option<HashMap<Vec<String>, Built>>> = Mutex::new(None);
+    let mut all = ALL.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let built = all.get_or_insert_default().entry(flags.to_vec()).or_default().clone();
+    drop(all);
+    let make = || {
+        let options = BuildOptions {
+            checks: true,
+            extra_rustflags: flags.to_vec(),
+            ..BuildOptions::default()
+        };
+        build_kernel(&root(), "test-image", "test-image", &options)
+            .map_err(|e| format!("the test image with {flags:?} does not build: {e}"))
+    };
+    built.get_or_init(make).clone()
+}
+
+/// The binary behind `cargo run`.
+///
+/// # Errors
+/// It does not compile.
+pub fn runner() -> Result<PathBuf, String> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    BUILT.get_or_init(build_runner).clone()
+}
+
+fn build_runner() -> Result<PathBuf, String> {
+    let root = root();
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    // Together with this package, so that its dependencies have the features that they are already built with.
+    let output = Command::new(cargo)
+        .current_dir(root.path())
+        .args(["build", "--quiet", "-p", "ringo-runner", "-p", "tests", "--message-format", "json"])
+        .env("CARGO_TARGET_DIR", root.target())
+        .output()
+        .map_err(|e| format!("cannot run cargo: {e}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let executable = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()).find_map(|m| {
+        (m["target"]["name"] == "ringo-runner").then(|| m["executable"].as_str().map(PathBuf::from))?
+    });
+    executable.ok_or_else(|| format!("the runner does not build: {}", String::from_utf8_lossy(&output.stderr)))
+}
