@@ -156,7 +156,7 @@ fn each(set: u64) -> impl Iterator<Item = usize> {
 
 /// Starts CPUs until `want` run, this one included. Each calls `entry(number)` on its g0 stack: `preempt_count` 1, IF=0,
 /// `m_ptr` and `curg` null, its timer stopped. Returns how many run; numbers are dense from 0. Those that did not come
-/// within a second are named on the console.
+/// within a second are named on the console. This CPU's timer is used meanwhile; if the caller had armed it, it fires early.
 ///
 /// # Safety
 /// Once, on CPU 0, after `init_platform`. `entry` does not return (if it does, that CPU halts for good).
@@ -183,6 +183,7 @@ pub unsafe fn start_cpus(want: usize, entry: fn(usize)) -> usize {
     let n = 1 + ready.count_ones() as usize;
     CPUS.store(n, Relaxed);
     go(ready);
+    preempt::raise_pending(crate::PENDING_TIMER); // what it was armed for is lost: whoever armed it looks at the clock
     n
 }
 
@@ -245,7 +246,8 @@ fn nap() {
         irq::halt();
     }
     irq::irq_disable();
-    preempt::take_pending();
+    let bits = preempt::take_pending();
+    preempt::raise_pending(bits & !crate::PENDING_TIMER);
 }
 
 /// Waits until all of `places` are ready; closes the door after a second. The set of those that did not come.
