@@ -56,6 +56,11 @@ pub unsafe fn free(s: &'static Sched) {
     drop(unsafe { Box::from_raw(s as *const Sched as *mut Sched) })
 }
 
+/// A new G that is on no queue yet.
+pub fn make_runnable(g: GRef) {
+    g.set_status(GStatus::Dead, GStatus::Runnable)
+}
+
 /// All Ms are idle: the models' run ends as the host machine's does.
 pub(crate) fn all_idle(s: &Sched) {
     s.stopping.store(true, Release);
@@ -96,14 +101,14 @@ impl Sched {
 
     /// What `newproc` does with a G that is made.
     pub fn model_new(&self, m: &M, g: GRef) {
-        g.set_status(GStatus::Dead, GStatus::Runnable);
+        make_runnable(g);
         self.runqput(m, g, Event::New);
         self.wakep()
     }
 
     /// A new G for the global queue, as one comes there that gave way, and somebody woken for it.
     pub fn model_new_global(&self, m: &M, g: GRef) {
-        g.set_status(GStatus::Dead, GStatus::Runnable);
+        make_runnable(g);
         self.runqput(m, g, Event::Yielded);
         self.wakep()
     }
@@ -111,7 +116,7 @@ impl Sched {
     /// New Gs wait in the global queue. Before the threads of the model start.
     pub fn model_queue_global(&self, gs: &[GRef]) {
         for &g in gs {
-            g.set_status(GStatus::Dead, GStatus::Runnable);
+            make_runnable(g);
             self.globrunqput(g)
         }
     }

@@ -79,7 +79,9 @@ impl RunQueue {
     #[inline]
     pub fn put_next(&self, g: GRef) -> Option<GRef> {
         // AcqRel: pairs with the CAS of a thief in `grab`, which takes the G over from here.
-        let old = self.runnext.swap(g.as_ptr(), AcqRel);
+        let old = self
+            .runnext
+            .swap(g.as_ptr(), order("runnext_put_relaxed", AcqRel));
         // SAFETY: only Gs are put in.
         unsafe { GRef::from_ptr(old) }
     }
@@ -143,10 +145,14 @@ impl RunQueue {
             *b = self.read(h.wrapping_add(i as u32));
         }
         trace::point!("runq.overflow");
-        // Release: pairs with the load of `head` (acquire) in `put`.
-        self.head
-            .compare_exchange(h, h.wrapping_add(n), Release, Relaxed)
-            .ok()?;
+        if mutant("overflow_no_cas") {
+            self.head.store(h.wrapping_add(n), Release);
+        } else {
+            // Release: pairs with the load of `head` (acquire) in `put`.
+            self.head
+                .compare_exchange(h, h.wrapping_add(n), Release, Relaxed)
+                .ok()?;
+        }
         let mut q = GQueue::new();
         for b in batch {
             // SAFETY: I-RING, as in `get`.
@@ -229,10 +235,14 @@ impl RunQueue {
         if next.is_null() {
             return None;
         }
-        victim
-            .runnext
-            .compare_exchange(next, core::ptr::null_mut(), AcqRel, Relaxed)
-            .ok()?;
+        if mutant("runnext_steal_no_cas") {
+            victim.runnext.store(core::ptr::null_mut(), Release);
+        } else {
+            victim
+                .runnext
+                .compare_exchange(next, core::ptr::null_mut(), AcqRel, Relaxed)
+                .ok()?;
+        }
         self.slot(t).store(next, Relaxed);
         Some(1)
     }

@@ -85,6 +85,7 @@ fn spinner_finds_work_but_no_p() {
             thread::spawn(move || {
                 s.model_new(m0, gs.g(1));
                 gs.await_found(1);
+                loom::skip_branch();
                 work(s, m0, &gs, |_| {})
             })
         };
