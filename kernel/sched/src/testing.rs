@@ -3,7 +3,10 @@
 use crate::sched::{Hooks, Sched};
 use base::config::Config;
 use base::shim::Ordering::*;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
+
+/// Without it a bit that is pending when the last guard is dropped would stay so for ever.
+static SAFE_POINT: Once = Once::new();
 
 /// Run `f` as the main goroutine of a new scheduler with `cpus` threads and `procs` Ps; its result. Goroutines that
 /// still exist then are left behind, without their destructors.
@@ -28,6 +31,12 @@ pub fn run_with<T: Send + 'static>(
     cpus: usize,
     f: impl FnOnce() -> T + Send + 'static,
 ) -> T {
+    SAFE_POINT.call_once(|| {
+        let mut upcalls = *arch::upcalls::upcalls();
+        upcalls.safe_point = crate::safe_point;
+        // SAFETY: the first scheduler of the process is about to be made: no M runs yet.
+        unsafe { arch::upcalls::set_upcalls(upcalls) }
+    });
     let out = Arc::new(Mutex::new(None));
     let result = out.clone();
     let thread = std::thread::spawn(move || {
