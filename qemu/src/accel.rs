@@ -109,7 +109,7 @@ fn run_probe(qemu: &Path, accel: Accel) -> Result<bool> {
     sys::tie(&mut command, &[image.as_raw_fd()]);
     let child = command.spawn().doing("start QEMU")?;
     let (status, _) =
-        sys::wait(child, Instant::now() + PROBE_LIMIT).doing("wait for the probe guest")?;
+        sys::wait(child, Some(Instant::now() + PROBE_LIMIT)).doing("wait for the probe guest")?;
     Ok(status.code() == Some(33))
 }
 

@@ -84,7 +84,7 @@ fn log(machine: &Machine, limit: Duration) -> Result<String> {
         });
         String::from_utf8_lossy(&kept).into_owned()
     });
-    sys::wait(child, Instant::now() + limit).doing("wait for QEMU")?;
+    sys::wait(child, Some(Instant::now() + limit)).doing("wait for QEMU")?;
     Ok(reader.join().unwrap_or_default())
 }
 

@@ -1,5 +1,6 @@
 //! The host machine: the same program as a process of this system, on its threads.
 
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
@@ -52,61 +53,32 @@ impl HostMachine {
     ///
     /// It cannot be started.
     pub fn run(&self) -> Result<Outcome> {
-        let mut words = self.words.clone();
-        words.push(format!("smp={}", self.smp));
-        words.push(format!(
-            "program={}",
-            self.program.replace(char::is_whitespace, "_")
-        ));
-        let mut command = Command::new(&self.executable);
-        command
-            .args(&self.args)
-            .env("RINGO_CMDLINE", words.join(" "));
-        let capture = self.output == Output::Capture;
-        command.stdin(match self.input {
-            Input::Nothing => Stdio::null(),
-            Input::PassThrough => Stdio::inherit(),
-            Input::Bytes(_) => Stdio::piped(),
-        });
-        let stream = || {
-            if capture {
-                Stdio::piped()
-            } else {
-                Stdio::inherit()
-            }
-        };
-        command.stdout(stream()).stderr(stream());
-        sys::tie(&mut command, &[]);
+        let mut command = self.command();
+        let stdout = Sink::stdout(self.output).doing("use stdout")?;
+        let mut stderr = Sink::stderr(self.output).doing("use stderr")?;
         let started = Instant::now();
         let mut child = command
             .spawn()
             .doing(format_args!("start {}", self.executable.display()))?;
-        if let (Input::Bytes(_), Some(to)) = (&self.input, child.stdin.take()) {
+        if let Some(to) = child.stdin.take() {
             let input = self.input.clone();
             thread::spawn(move || console::feed(&input, to));
         }
-        let (stdout, stderr) = (Sink::stdout(self.output), Sink::stderr(self.output));
-        let (stdout, mut stderr) = (stdout.doing("use stdout")?, stderr.doing("use stderr")?);
         let mut readers = Vec::new();
         if let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) {
             let (to_out, to_err) = (stdout.clone(), stderr.clone());
             readers.push(thread::spawn(move || keep(out, to_out)));
             readers.push(thread::spawn(move || keep(err, to_err)));
         }
-        let far = Duration::from_secs(1 << 32);
-        let deadline = started + self.timeout.unwrap_or(far).min(far);
+        let deadline = self.timeout.and_then(|limit| started.checked_add(limit));
         let (status, cpu_time) = sys::wait(child, deadline).doing("wait for the program")?;
         let wall = started.elapsed();
         for reader in readers {
             drop(reader.join());
         }
-        let over = self.timeout.is_some_and(|limit| wall >= limit);
-        let (exit, line) = verdict(status, over);
+        let (exit, line) = verdict(status, self.timeout.is_some_and(|limit| wall >= limit));
         if let Some(line) = line {
-            drop(std::io::Write::write_all(
-                &mut stderr,
-                format!("{line}\n").as_bytes(),
-            ));
+            drop(writeln!(stderr, "{line}"));
         }
         Ok(Outcome {
             exit,
@@ -117,12 +89,32 @@ impl HostMachine {
             ..Outcome::default()
         })
     }
+
+    fn command(&self) -> Command {
+        let mut words = self.words.clone();
+        words.push(format!("smp={}", self.smp));
+        let program = self.program.replace(char::is_whitespace, "_");
+        words.push(format!("program={program}"));
+        let mut command = Command::new(&self.executable);
+        command.args(&self.args);
+        command.env("RINGO_CMDLINE", words.join(" "));
+        command.stdin(match self.input {
+            Input::Nothing => Stdio::null(),
+            Input::PassThrough => Stdio::inherit(),
+            Input::Bytes(_) => Stdio::piped(),
+        });
+        let stream = || match self.output {
+            Output::Capture => Stdio::piped(),
+            Output::PassThrough => Stdio::inherit(),
+        };
+        command.stdout(stream()).stderr(stream());
+        sys::tie(&mut command, &[]);
+        command
+    }
 }
 
 fn keep(from: impl std::io::Read, mut to: Sink) {
-    console::pump(from, |bytes| {
-        drop(std::io::Write::write_all(&mut to, bytes))
-    });
+    console::pump(from, |bytes| drop(to.write_all(bytes)));
 }
 
 /// The program's own status is the runner's; a signal is fatal, except the one that ends it at its time limit.

@@ -11,56 +11,42 @@ use std::io::{self, PipeReader, Write};
 use std::net::TcpListener;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-
 use crate::console::{self, Sink};
-use crate::control::ControlSplitter;
 use crate::exit::{self, Death};
 use crate::failure::Doing;
 use crate::progress::Progress;
 use crate::qemu_args::{self, Descriptors};
-use crate::qmp::{Monitor, MonitorEvent};
+use crate::qmp::Monitor;
+use crate::streams::{Streams, Told};
 use crate::symbols::Symbols;
+use crate::watch::{Seen, watch};
 use crate::{Accel, Failure, Input, Machine, Outcome, Output, Result, Root};
-use crate::{accel, boot_module, fault_log, install, postmortem, sys};
-
-/// What the threads tell the one that waits.
-enum Told {
-    Event(Instant, Value),
-    Monitor(MonitorEvent),
-    /// Nobody reads the program's output any more.
-    OutputGone,
-}
+use crate::{accel, boot_module, fault_log, install, sys};
 
 /// A booted machine.
-struct Running {
-    child: Child,
-    monitor: Monitor,
-    told: Receiver<Told>,
+pub struct Running {
+    /// QEMU; its `wait` is not used, so that its processor time can be asked for.
+    pub child: Child,
+    /// QEMU's monitor.
+    pub monitor: Monitor,
+    /// What the threads tell.
+    pub told: Receiver<Told>,
     readers: Vec<JoinHandle<()>>,
-    started: Instant,
+    /// When QEMU was started.
+    pub started: Instant,
     stdout: Sink,
     stderr: Sink,
-    qemu_words: JoinHandle<String>,
-    symbols: Arc<Symbols>,
+    qemu_words: Option<JoinHandle<String>>,
+    /// Names of the kernel's addresses.
+    pub symbols: Arc<Symbols>,
     booting: Arc<Progress>,
-}
-
-/// What waiting for it has found out.
-#[derive(Default)]
-struct Seen {
-    up: bool,
-    events: Vec<Value>,
-    boot_to_main: Option<Duration>,
-    death: Option<Death>,
-    post_mortem: Option<String>,
-    output_gone: bool,
 }
 
 /// Runs `machine` to its end.
@@ -95,9 +81,10 @@ fn free_port() -> Result<u16> {
     Ok(listener.local_addr().doing("find a free port")?.port())
 }
 
+/// Starts QEMU and the threads that read from it.
 fn start(
     machine: &Machine,
-    qemu: &std::path::Path,
+    qemu: &Path,
     accel: Accel,
     gdb_port: Option<u16>,
     symbols: Arc<Symbols>,
@@ -117,13 +104,10 @@ fn start(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     sys::tie(&mut command, &[fds.boot_module, fds.control, fds.monitor]);
-    let stdout = Sink::stdout(machine.output).doing("use stdout")?;
-    let stderr = Sink::stderr(machine.output).doing("use stderr")?;
-    // Gone before the first byte of output is passed on.
     let show = machine.output == Output::PassThrough && !machine.gdb;
     let booting = Arc::new(Progress::start(show, "booting"));
     let started = Instant::now();
-    let mut child = command.spawn().doing("start QEMU")?;
+    let child = command.spawn().doing("start QEMU")?;
     // QEMU's ends must not stay open here, or no stream would ever end.
     drop((control_in, theirs, command));
     let (tell, told) = mpsc::channel();
@@ -132,193 +116,70 @@ fn start(
         drop(for_monitor.send(Told::Monitor(event)));
     })
     .doing("talk to QEMU")?;
-    let watcher = Watcher {
-        tell,
+    let mut running = Running {
+        child,
+        monitor,
+        told,
+        readers: Vec::new(),
+        started,
+        stdout: Sink::stdout(machine.output).doing("use stdout")?,
+        stderr: Sink::stderr(machine.output).doing("use stderr")?,
+        qemu_words: None,
         symbols: symbols.clone(),
         booting: booting.clone(),
     };
-    let mut readers = Vec::new();
-    if let Some(from) = child.stdout.take() {
-        let (watcher, sink) = (watcher.clone(), stdout.clone());
-        readers.push(thread::spawn(move || watcher.pass_console(from, sink)));
+    let streams = Streams {
+        tell,
+        symbols,
+        booting,
+    };
+    attach(machine, &mut running, streams, control_out);
+    Ok(running)
+}
+
+/// Starts a thread for each stream.
+fn attach(machine: &Machine, running: &mut Running, streams: Streams, control: PipeReader) {
+    if let Some(from) = running.child.stdout.take() {
+        let (streams, sink) = (streams.clone(), running.stdout.clone());
+        let reader = thread::spawn(move || streams.pass_console(from, sink));
+        running.readers.push(reader);
     }
-    let sink = stderr.clone();
-    readers.push(thread::spawn(move || {
-        watcher.pass_control(control_out, sink);
-    }));
-    let qemu_err = child.stderr.take();
-    let qemu_words = thread::spawn(move || {
-        let mut words = Vec::new();
-        if let Some(from) = qemu_err {
+    let sink = running.stderr.clone();
+    let reader = thread::spawn(move || streams.pass_control(control, sink));
+    running.readers.push(reader);
+    running.qemu_words = running.child.stderr.take().map(|from| {
+        thread::spawn(move || {
+            let mut words = Vec::new();
             console::pump(from, |bytes| words.extend_from_slice(bytes));
-        }
-        String::from_utf8_lossy(&words).into_owned()
+            String::from_utf8_lossy(&words).into_owned()
+        })
     });
-    if let Some(to) = child.stdin.take() {
-        let input = if machine.seed.is_some() {
-            Input::Nothing
-        } else {
-            machine.input.clone()
+    if let Some(to) = running.child.stdin.take() {
+        // Input comes at the host's pleasure, which a seeded run must not depend on.
+        let input = match machine.seed {
+            Some(_) => Input::Nothing,
+            None => machine.input.clone(),
         };
         thread::spawn(move || console::feed(&input, to));
     }
-    Ok(Running {
-        child,
-        monitor,
-        told,
-        readers,
-        started,
-        stdout,
-        stderr,
-        qemu_words,
-        symbols,
-        booting,
-    })
 }
 
-/// What the threads that read the machine's streams share.
-#[derive(Clone)]
-struct Watcher {
-    tell: Sender<Told>,
-    symbols: Arc<Symbols>,
-    booting: Arc<Progress>,
-}
-
-impl Watcher {
-    fn pass_console(self, from: impl io::Read, sink: Sink) {
-        let mut sink = console::naming(sink, self.symbols);
-        let mut gone = false;
-        console::pump(from, |bytes| {
-            self.booting.clear();
-            // A machine that nobody listens to is still emptied, so that it never waits for its console.
-            if !gone && sink.feed(bytes).is_err() {
-                gone = true;
-                drop(self.tell.send(Told::OutputGone));
-            }
-        });
-    }
-
-    fn pass_control(self, from: PipeReader, sink: Sink) {
-        let mut splitter = ControlSplitter::default();
-        let mut sink = console::naming(sink, self.symbols);
-        console::pump(from, |bytes| {
-            let now = Instant::now();
-            self.booting.clear();
-            let event = |value| drop(self.tell.send(Told::Event(now, value)));
-            splitter.feed(bytes, |text| drop(sink.feed(text)), event);
-        });
-        if let Some(rest) = splitter.rest() {
-            drop(sink.feed(&rest));
-        }
-    }
-}
-
-/// Waits for the machine's end.
-fn watch(machine: &Machine, running: &mut Running) -> Seen {
-    let mut seen = Seen::default();
-    let limit = machine
-        .timeout
-        .filter(|_| !machine.gdb)
-        .and_then(|limit| running.started.checked_add(limit));
-    loop {
-        let told = match limit {
-            // Once it is dead, only its last words are waited for.
-            Some(limit) if seen.death.is_none() => running
-                .told
-                .recv_timeout(limit.saturating_duration_since(Instant::now())),
-            _ => running.told.recv_timeout(Duration::from_secs(3600)),
-        };
-        match told {
-            Ok(Told::Event(when, event)) => note(&mut seen, running.started, when, event),
-            Ok(Told::OutputGone) => {
-                seen.output_gone = true;
-                running.monitor.execute("quit", json!({}));
-            }
-            Ok(Told::Monitor(MonitorEvent::Greeting)) => {
-                seen.up = true;
-                running.monitor.execute("qmp_capabilities", json!({}));
-            }
-            Ok(Told::Monitor(MonitorEvent::Event(event))) => {
-                if seen.death.is_none()
-                    && let Some(death) = death(&event, || is_internal_error(&mut running.monitor))
-                {
-                    bury(running, &mut seen, death);
-                }
-            }
-            Ok(Told::Monitor(MonitorEvent::Closed)) | Err(RecvTimeoutError::Disconnected) => {
-                return seen;
-            }
-            Err(RecvTimeoutError::Timeout) if limit.is_some() && seen.death.is_none() => {
-                running.monitor.execute("stop", json!({}));
-                bury(running, &mut seen, Death::TimeLimit);
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-    }
-}
-
-fn note(seen: &mut Seen, started: Instant, when: Instant, event: Value) {
-    if event["event"] == "main" && seen.boot_to_main.is_none() {
-        seen.boot_to_main = Some(when.saturating_duration_since(started));
-    }
-    seen.events.push(event);
-}
-
-/// What an event of QEMU says about the machine's end.
-fn death(event: &Value, internal_error: impl FnOnce() -> bool) -> Option<Death> {
-    match (event["event"].as_str()?, event["data"]["reason"].as_str()) {
-        ("SHUTDOWN", Some("guest-reset")) => Some(Death::TripleFault),
-        ("SHUTDOWN", Some("guest-shutdown" | "guest-panic")) => Some(Death::PowerOff),
-        // A debugger stops the machine too.
-        ("STOP", _) => internal_error().then_some(Death::InternalError),
-        _ => None,
-    }
-}
-
-/// KVM stops a machine that it cannot go on with, and says so only when asked.
-fn is_internal_error(monitor: &mut Monitor) -> bool {
-    monitor
-        .execute("query-status", json!({}))
-        .is_some_and(|answer| answer["status"] == "internal-error")
-}
-
-/// Asks the stopped machine what can be asked, then ends QEMU.
-fn bury(running: &mut Running, seen: &mut Seen, death: Death) {
-    seen.post_mortem = postmortem::examine(&mut running.monitor, &running.symbols);
-    seen.death = Some(death);
-    if running.monitor.execute("quit", json!({})).is_none() {
-        // It does not answer; the status is not asked for.
-        drop(running.child.kill());
-    }
-}
-
+/// Waits until QEMU is gone and puts together what is known.
 fn finish(machine: &Machine, accel: Accel, running: Running, mut seen: Seen) -> Result<Outcome> {
     running.booting.clear();
-    let Running {
-        child,
-        monitor,
-        told,
-        readers,
-        started,
-        stdout,
-        mut stderr,
-        qemu_words,
-        symbols,
-        booting: _,
-    } = running;
-    let (status, cpu_time) =
-        sys::wait(child, Instant::now() + Duration::from_secs(5)).doing("wait for QEMU")?;
-    for reader in readers {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    let (status, cpu_time) = sys::wait(running.child, Some(deadline)).doing("wait for QEMU")?;
+    for reader in running.readers {
         drop(reader.join());
     }
-    let wall = started.elapsed();
-    drop(monitor);
-    while let Ok(last) = told.try_recv() {
+    let wall = running.started.elapsed();
+    while let Ok(last) = running.told.try_recv() {
         if let Told::Event(when, event) = last {
-            note(&mut seen, started, when, event);
+            seen.note(running.started, when, event);
         }
     }
-    let words = qemu_words.join().unwrap_or_default();
+    let words = running.qemu_words.and_then(|words| words.join().ok());
+    let words = words.unwrap_or_default();
     if !seen.up {
         return Err(refused(&words));
     }
@@ -326,21 +187,17 @@ fn finish(machine: &Machine, accel: Accel, running: Running, mut seen: Seen) -> 
         return Err(Failure::silent(1));
     }
     let verdict = exit::verdict(status, seen.death.as_ref(), &seen.events);
-    let mut about = String::new();
-    for line in words.lines().filter(|line| is_worth_showing(line)) {
-        about.push_str(&format!("{line}\n"));
-    }
-    if let Some(line) = &verdict.line {
-        about.push_str(&format!("{line}\n"));
-    }
-    if let Some(text) = &seen.post_mortem {
-        about.push_str(text);
-    }
     if seen.death == Some(Death::TripleFault) && machine.explain_triple_fault {
-        let text = fault_log::explain(machine, accel, wall, &symbols);
-        about.push_str(&text);
+        let text = fault_log::explain(machine, accel, wall, &running.symbols);
         seen.post_mortem.get_or_insert_default().push_str(&text);
     }
+    let own = words.lines().filter(|line| is_worth_showing(line));
+    let mut about: String = own
+        .chain(verdict.line.as_deref())
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    about.push_str(seen.post_mortem.as_deref().unwrap_or(""));
+    let (stdout, mut stderr) = (running.stdout, running.stderr);
     drop(stderr.write_all(about.as_bytes()));
     Ok(Outcome {
         exit: verdict.exit,
@@ -373,24 +230,6 @@ fn is_worth_showing(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn deaths() {
-        let shutdown = |reason: &str| {
-            death(
-                &json!({"event": "SHUTDOWN", "data": {"guest": true, "reason": reason}}),
-                || false,
-            )
-        };
-        assert_eq!(shutdown("guest-reset"), Some(Death::TripleFault));
-        assert_eq!(shutdown("guest-shutdown"), Some(Death::PowerOff));
-        assert_eq!(shutdown("host-qmp-quit"), None);
-        assert_eq!(death(&json!({"event": "STOP"}), || false), None);
-        assert_eq!(
-            death(&json!({"event": "STOP"}), || true),
-            Some(Death::InternalError)
-        );
-    }
 
     #[test]
     fn what_qemu_refuses() {

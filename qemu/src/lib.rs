@@ -22,7 +22,7 @@
 //! | `root` `program` `file_program` `builder` `progress` | from a name or a file to an ELF |
 //! | `install` `cpu_models` `accel` `probe_guest` | is there a QEMU, and what can it do |
 //! | `machine` `qemu_args` `boot_module` | what is booted |
-//! | `launch` `console` `control` `backtrace` `qmp` `sys` | while it runs |
+//! | `launch` `watch` `streams` `console` `control` `backtrace` `qmp` `sys` | while it runs |
 //! | `exit` `postmortem` `fault_log` `symbols` `report` | how it ended, and why |
 //! | `host_machine` | the same program on threads of the host |
 //! | `list` `doctor` `check` `elf_scan` `red_zone` | the other commands |
@@ -60,8 +60,10 @@ mod report;
 mod root;
 mod run;
 mod size;
+mod streams;
 mod symbols;
 mod sys;
+mod watch;
 
 pub use accel::kvm_usable;
 pub use builder::{BuildOptions, build_host, build_kernel};

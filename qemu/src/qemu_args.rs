@@ -22,70 +22,44 @@ pub fn arguments(
     fds: &Descriptors,
     gdb_port: Option<u16>,
 ) -> Vec<String> {
-    let mut args = Vec::new();
-    let mut add = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_string()));
-    // Without these q35 adds a network card, a display and a CD drive of its own.
-    add(&[
-        "-nodefaults",
-        "-no-user-config",
-        "-nic",
-        "none",
-        "-display",
-        "none",
-        "-monitor",
-        "none",
-    ]);
-    add(&["-machine", board(machine.board)]);
-    add(&[
-        "-accel",
-        if machine.seed.is_some() {
-            "tcg,thread=single"
-        } else {
-            accel.qemu_name()
-        },
-    ]);
-    add(&["-cpu", &cpu(machine)]);
-    add(&["-smp", &cpus(machine)]);
-    add(&["-m", &format!("{}K", machine.mem_bytes >> 10)]);
-    add(&[
-        "-kernel",
-        &machine.kernel.display().to_string(),
-        "-initrd",
-        &format!("/proc/self/fd/{}", fds.boot_module),
-    ]);
-    add(&[
-        "-chardev",
-        "stdio,id=console,signal=off",
-        "-serial",
-        "chardev:console",
-    ]);
-    add(&[
-        "-chardev",
-        &format!("file,id=control,path=/proc/self/fd/{}", fds.control),
-    ]);
-    add(&["-device", "isa-debugcon,iobase=0xe9,chardev=control"]);
-    add(&["-device", "isa-debug-exit,iobase=0xf4,iosize=4"]);
-    // After a triple fault the machine stops and can still be asked.
-    add(&["-action", "reboot=shutdown,shutdown=pause"]);
-    add(&[
-        "-chardev",
-        &format!("socket,id=monitor,fd={}", fds.monitor),
-        "-mon",
-        "chardev=monitor,mode=control",
-    ]);
+    let accel = match machine.seed {
+        Some(_) => "tcg,thread=single",
+        None => accel.qemu_name(),
+    };
+    // Without the first of these q35 adds a network card, a display and a CD drive of its own.
+    let mut text =
+        String::from("-nodefaults -no-user-config -nic none -display none -monitor none");
+    text += &format!(" -machine {} -accel {accel}", board(machine.board));
+    text += &format!(" -smp {} -m {}K", cpus(machine), machine.mem_bytes >> 10);
+    text += &channels(fds);
     if machine.seed.is_some() {
-        add(&[
-            "-icount",
-            "shift=0,sleep=off",
-            "-rtc",
-            "clock=vm,base=2020-01-01",
-        ]);
+        text += " -icount shift=0,sleep=off -rtc clock=vm,base=2020-01-01";
     }
     if let Some(port) = gdb_port {
-        add(&["-gdb", &format!("tcp:127.0.0.1:{port}"), "-S"]);
+        text += &format!(" -gdb tcp:127.0.0.1:{port} -S");
     }
+    let mut args: Vec<String> = text.split(' ').map(str::to_string).collect();
+    // What the user has given may hold spaces.
+    args.extend(["-cpu".to_string(), cpu(machine)]);
+    args.extend(["-kernel".to_string(), machine.kernel.display().to_string()]);
     args.extend(machine.qemu_args.iter().cloned());
     args
+}
+
+/// The ways in and out of the machine.
+fn channels(fds: &Descriptors) -> String {
+    let mut text = format!(" -initrd /proc/self/fd/{}", fds.boot_module);
+    text += " -chardev stdio,id=console,signal=off -serial chardev:console";
+    text += &format!(
+        " -chardev file,id=control,path=/proc/self/fd/{}",
+        fds.control
+    );
+    text += " -device isa-debugcon,iobase=0xe9,chardev=control";
+    text += " -device isa-debug-exit,iobase=0xf4,iosize=4";
+    text += &format!(" -chardev socket,id=monitor,fd={}", fds.monitor);
+    text += " -mon chardev=monitor,mode=control";
+    // After a triple fault the machine stops and can still be asked.
+    text + " -action reboot=shutdown,shutdown=pause"
 }
 
 fn board(board: Board) -> &'static str {
@@ -134,10 +108,11 @@ mod tests {
             "-nic none",
             "-machine q35 ",
             "-accel tcg,thread=multi",
-            "-cpu max ",
+            "-cpu max",
             "-smp 2 ",
             "-m 524288K",
-            "-kernel /t/hello -initrd /proc/self/fd/5",
+            "-kernel /t/hello",
+            "-initrd /proc/self/fd/5",
             "path=/proc/self/fd/6",
             "fd=7",
             "isa-debug-exit,iobase=0xf4,iosize=4",

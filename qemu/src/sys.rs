@@ -50,10 +50,11 @@ pub fn tie(command: &mut Command, keep: &[RawFd]) {
     unsafe { command.pre_exec(before_exec) };
 }
 
-/// Waits for `child` until `deadline`, kills it then. Its status and the processor time that it used.
-pub fn wait(mut child: Child, deadline: Instant) -> io::Result<(ExitStatus, Duration)> {
+/// Waits for `child`, if there is a deadline until that, and kills it then. Its status and the processor time that it used.
+pub fn wait(mut child: Child, deadline: Option<Instant>) -> io::Result<(ExitStatus, Duration)> {
     let pid = child.id().cast_signed();
-    let mut killed = false;
+    let mut blocking = deadline.is_none();
+    let mut pause = Duration::from_millis(1);
     loop {
         let mut status = 0;
         // SAFETY: `rusage` is plain numbers, for which zero is a value; both places are valid for the call to write
@@ -63,7 +64,7 @@ pub fn wait(mut child: Child, deadline: Instant) -> io::Result<(ExitStatus, Dura
             let got = libc::wait4(
                 pid,
                 &raw mut status,
-                if killed { 0 } else { libc::WNOHANG },
+                if blocking { 0 } else { libc::WNOHANG },
                 &raw mut usage,
             );
             (got, usage)
@@ -83,11 +84,12 @@ pub fn wait(mut child: Child, deadline: Instant) -> io::Result<(ExitStatus, Dura
             if error.kind() != io::ErrorKind::Interrupted {
                 return Err(error);
             }
-        } else if Instant::now() >= deadline {
+        } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             child.kill()?;
-            killed = true;
+            blocking = true;
         } else {
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(16));
         }
     }
 }
@@ -124,10 +126,10 @@ mod tests {
     #[test]
     fn waiting_ends_at_the_deadline() {
         let child = Command::new("sleep").arg("60").spawn().unwrap();
-        let (status, _) = wait(child, Instant::now() + Duration::from_millis(20)).unwrap();
+        let (status, _) = wait(child, Some(Instant::now() + Duration::from_millis(20))).unwrap();
         assert_eq!(status.signal(), Some(libc::SIGKILL));
         let child = Command::new("sh").args(["-c", "exit 35"]).spawn().unwrap();
-        let (status, _) = wait(child, Instant::now() + Duration::from_secs(30)).unwrap();
+        let (status, _) = wait(child, Some(Instant::now() + Duration::from_secs(30))).unwrap();
         assert_eq!(status.code(), Some(35));
     }
 }

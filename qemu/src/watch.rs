@@ -1,0 +1,134 @@
+//! Waits for a machine's end: what it tells, what QEMU tells, and the time limit.
+
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::exit::Death;
+use crate::launch::Running;
+use crate::qmp::{Monitor, MonitorEvent};
+use crate::streams::Told;
+use crate::{Machine, postmortem};
+
+/// What waiting for it has found out.
+#[derive(Default)]
+pub struct Seen {
+    /// QEMU has started.
+    pub up: bool,
+    /// The control channel's events.
+    pub events: Vec<Value>,
+    /// From the start of QEMU to the program's `main`.
+    pub boot_to_main: Option<Duration>,
+    /// What ended it, if it did not end itself.
+    pub death: Option<Death>,
+    /// What it could still tell then.
+    pub post_mortem: Option<String>,
+    /// Nobody reads the program's output any more.
+    pub output_gone: bool,
+}
+
+impl Seen {
+    /// Takes down an event of the control channel.
+    pub fn note(&mut self, started: Instant, when: Instant, event: Value) {
+        if event["event"] == "main" && self.boot_to_main.is_none() {
+            self.boot_to_main = Some(when.saturating_duration_since(started));
+        }
+        self.events.push(event);
+    }
+}
+
+/// Waits for the machine's end.
+pub fn watch(machine: &Machine, running: &mut Running) -> Seen {
+    let mut seen = Seen::default();
+    let limit = machine
+        .timeout
+        .filter(|_| !machine.gdb)
+        .and_then(|limit| running.started.checked_add(limit));
+    loop {
+        let told = match limit {
+            // Once it is dead, only its last words are waited for.
+            Some(limit) if seen.death.is_none() => running
+                .told
+                .recv_timeout(limit.saturating_duration_since(Instant::now())),
+            _ => running.told.recv_timeout(Duration::from_secs(3600)),
+        };
+        match told {
+            Ok(Told::Event(when, event)) => seen.note(running.started, when, event),
+            Ok(Told::OutputGone) => {
+                seen.output_gone = true;
+                running.monitor.execute("quit", json!({}));
+            }
+            Ok(Told::Monitor(MonitorEvent::Greeting)) => {
+                seen.up = true;
+                running.monitor.execute("qmp_capabilities", json!({}));
+            }
+            Ok(Told::Monitor(MonitorEvent::Event(event))) => {
+                if seen.death.is_none()
+                    && let Some(death) = death(&event, || is_internal_error(&mut running.monitor))
+                {
+                    bury(running, &mut seen, death);
+                }
+            }
+            Ok(Told::Monitor(MonitorEvent::Closed)) | Err(RecvTimeoutError::Disconnected) => {
+                return seen;
+            }
+            Err(RecvTimeoutError::Timeout) if limit.is_some() && seen.death.is_none() => {
+                running.monitor.execute("stop", json!({}));
+                bury(running, &mut seen, Death::TimeLimit);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+/// What an event of QEMU says about the machine's end.
+fn death(event: &Value, internal_error: impl FnOnce() -> bool) -> Option<Death> {
+    match (event["event"].as_str()?, event["data"]["reason"].as_str()) {
+        ("SHUTDOWN", Some("guest-reset")) => Some(Death::TripleFault),
+        ("SHUTDOWN", Some("guest-shutdown" | "guest-panic")) => Some(Death::PowerOff),
+        // A debugger stops the machine too.
+        ("STOP", _) => internal_error().then_some(Death::InternalError),
+        _ => None,
+    }
+}
+
+/// KVM stops a machine that it cannot go on with, and says so only when asked.
+fn is_internal_error(monitor: &mut Monitor) -> bool {
+    monitor
+        .execute("query-status", json!({}))
+        .is_some_and(|answer| answer["status"] == "internal-error")
+}
+
+/// Asks the stopped machine what can be asked, then ends QEMU.
+fn bury(running: &mut Running, seen: &mut Seen, death: Death) {
+    seen.post_mortem = postmortem::examine(&mut running.monitor, &running.symbols);
+    seen.death = Some(death);
+    if running.monitor.execute("quit", json!({})).is_none() {
+        // It does not answer; the status is not asked for.
+        drop(running.child.kill());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deaths() {
+        let shutdown = |reason: &str| {
+            death(
+                &json!({"event": "SHUTDOWN", "data": {"guest": true, "reason": reason}}),
+                || false,
+            )
+        };
+        assert_eq!(shutdown("guest-reset"), Some(Death::TripleFault));
+        assert_eq!(shutdown("guest-shutdown"), Some(Death::PowerOff));
+        assert_eq!(shutdown("host-qmp-quit"), None);
+        assert_eq!(death(&json!({"event": "STOP"}), || false), None);
+        assert_eq!(
+            death(&json!({"event": "STOP"}), || true),
+            Some(Death::InternalError)
+        );
+    }
+}
