@@ -27,10 +27,9 @@
 //! frames would pile up. FXSAVE is done by the trampoline, not the handler: nobody touches XMM before it, and the time
 //! with interrupts off stays short. The RFLAGS of the trampoline are IF alone: that clears DF, AC and TF.
 
-use super::percpu::{Cpu, this};
+use super::percpu::Cpu;
 use core::arch::{asm, global_asm};
 use core::mem::offset_of;
-use core::sync::atomic::Ordering::Relaxed;
 
 /// Opens a section in which this CPU switches to no other G (I-COUNT). Nests. One instruction.
 #[inline(always)]
@@ -60,6 +59,14 @@ pub fn preempt_enable() {
     };
 }
 
+/// One more in a counter of this CPU's block. One instruction, so no lock prefix is needed.
+macro_rules! count {
+    ($field:ident) => {
+        // SAFETY: this CPU's own word.
+        unsafe { asm!("inc qword ptr gs:[{o}]", o = const offset_of!(Cpu, $field), options(nostack)) }
+    };
+}
+
 #[cold]
 #[inline(never)]
 fn safe_point_by_guard() {
@@ -68,7 +75,7 @@ fn safe_point_by_guard() {
             return; // an interrupts-off section inside: `irq_restore` looks again
         }
         preempt_disable();
-        this().n_safe_points_by_guard.fetch_add(1, Relaxed);
+        count!(n_safe_points_by_guard);
         safe_point();
         // SAFETY: closes the section opened above.
         unsafe {
@@ -89,7 +96,7 @@ pub fn look_after_sti() {
 }
 
 extern "C" fn safe_point() {
-    this().n_safe_points.fetch_add(1, Relaxed);
+    count!(n_safe_points);
     (crate::upcalls::upcalls().safe_point)()
 }
 
