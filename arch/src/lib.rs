@@ -21,6 +21,10 @@ pub mod upcalls;
 #[cfg(all(test, not(ringo_kernel)))]
 #[path = "x86_64/acpi.rs"]
 mod acpi;
+/// As `acpi`.
+#[cfg(all(test, not(ringo_kernel)))]
+#[path = "x86_64/explain.rs"]
+mod explain;
 #[cfg(not(ringo_kernel))]
 #[path = "host/mod.rs"]
 mod imp;

@@ -113,3 +113,41 @@ fn page_fault(error_code: u64, cr2: u64, rsp: u64) -> &'static str {
         "page fault (#PF): a read from an address where nothing is mapped"
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::explain;
+    use crate::upcalls::FatalKind::*;
+
+    fn page_fault(error_code: u64, cr2: u64) -> &'static str {
+        explain(Exception, 14, error_code, cr2, 0xffff_d000_0003_f000)
+    }
+
+    #[test]
+    fn page_faults_by_error_code_and_address() {
+        assert!(page_fault(0, 8).contains("read through a null pointer"));
+        assert!(page_fault(2, 0).contains("write through a null pointer"));
+        assert!(page_fault(0x10, 0).contains("jump through a null pointer"));
+        assert!(page_fault(0x11, 1 << 40).contains("execute data"));
+        assert!(page_fault(3, 1 << 40).contains("read-only"));
+        assert!(page_fault(2, 1 << 40).contains("write to an address where nothing"));
+        assert!(page_fault(9, 1 << 40).contains("reserved bit"));
+        assert!(page_fault(2, 0xffff_d000_0003_e000).contains("near the stack pointer"));
+    }
+
+    #[test]
+    fn every_vector_has_words_of_its_kind() {
+        for vector in 0..32 {
+            let text = explain(Exception, vector, 0, 1 << 40, 0);
+            assert!(
+                text.contains('(') || text.starts_with("a reserved"),
+                "{vector}: {text}"
+            );
+        }
+        assert!(explain(StackOverflow, 14, 2, 0, 0).contains("stack_kib"));
+        assert_ne!(
+            explain(Exception, 13, 0, 0, 0),
+            explain(Exception, 13, 0x52, 0, 0)
+        );
+    }
+}
