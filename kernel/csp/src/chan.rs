@@ -12,6 +12,11 @@
 mod core;
 mod error;
 mod iter;
+#[doc(hidden)]
+pub mod select;
+#[cfg(test)]
+mod select_tests;
+mod state;
 #[cfg(test)]
 mod tests;
 

@@ -1,7 +1,7 @@
 //! What goroutines say to each other: channels, `sync`, join handles, time.
 //!
 //! Everything here waits by parking the calling G ([`sched::gopark`]); the CPU goes on with another G. A waiting G is
-//! described by a [`waitq::Waiter`] that lies on its own stack (Go: `sudog`).
+//! described by a `Waiter` (`waitq.rs`) that lies on its own stack (Go: `sudog`).
 #![cfg_attr(ringo_kernel, no_std)]
 
 extern crate alloc;
@@ -9,6 +9,7 @@ extern crate alloc;
 pub mod chan;
 pub mod join;
 pub mod scope;
+mod select_macro;
 pub mod sync;
 pub mod time;
 mod waitq;

@@ -55,7 +55,6 @@ impl Waiter {
         }
     }
 
-    #[cfg_attr(not(test), expect(dead_code, reason = "select uses it"))]
     /// One of several waiters of the calling G, of which the first to be popped wins `claim`.
     pub(crate) fn of_select(elem: *mut (), claim: *const AtomicUsize, case: usize) -> Waiter {
         Waiter {

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | goroutines | [`go`], [`spawn`], [`JoinHandle`], [`scope()`], [`yield_now`], [`goexit`], [`checkpoint`], [`current`], [`num_cpu`], [`num_goroutine`] |
-//! | channels | [`chan()`], [`Sender`], [`Receiver`], [`never`] and their errors |
+//! | channels | [`chan()`], [`Sender`], [`Receiver`], [`never()`] and their errors, [`select!`] |
 //! | sync | [`Mutex`], [`RwLock`], [`WaitGroup`], [`Once`], [`OnceLock`], [`Cond`], [`Semaphore`] |
 //! | time | [`Duration`], [`Instant`], [`sleep`] |
 //! | program | [`args`], [`print!`], [`println!`], [`eprint!`], [`eprintln!`], [`exit`], [`at_exit`] |
@@ -19,6 +19,7 @@ pub use alloc::{format, vec};
 pub use csp::chan::{Receiver, SendError, Sender, TryRecvError, TrySendError, chan, never};
 pub use csp::join::{JoinHandle, go, goexit, spawn};
 pub use csp::scope::{Scope, scope};
+pub use csp::select;
 pub use csp::sync::{
     Cond, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore,
     WaitGroup,

@@ -1,38 +1,27 @@
-//! The channel itself (Go: `hchan` in `runtime/chan.go`): a ring of values, two lists of waiting Gs, one lock.
-//!
-//! Invariants, with the lock free:
-//! * at most one of `recvq` and `sendq` has waiters (a `select` on both sides of one channel apart);
-//! * a receiver waits only while the buffer is empty, a sender only while it is full;
-//! * nobody waits on a closed channel.
+//! The channel itself (Go: `hchan` in `runtime/chan.go`): its state, one lock, and how a G waits for it.
 
 use super::error::{TryRecvError, TrySendError};
-use crate::waitq::{Batch, Popped, WaitQueue, Waiter, unlock_then_ready};
+use super::state::{Received, Sent, State};
+use crate::waitq::{Batch, Waiter, unlock_then_ready};
 use ::core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use alloc::collections::VecDeque;
 use base::{Rank, SpinGuard, SpinLock};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
+use core::ops::{Deref, DerefMut};
 use sched::{GRef, WaitReason};
 
 /// A channel of `T`.
-pub(crate) struct Chan<T> {
+pub(super) struct Chan<T> {
     lock: SpinLock<()>,
     /// Beside the lock, not inside it: `select` holds several locks whose guards it has given up.
     state: UnsafeCell<State<T>>,
     glance: Glance,
+    /// What the buffer has room for.
     cap: usize,
     /// Living `Sender`s; the last one closes.
     pub(super) senders: AtomicUsize,
     /// Living `Receiver`s; when the last one goes, sends fail.
     pub(super) receivers: AtomicUsize,
-}
-
-/// What the lock protects.
-pub(crate) struct State<T> {
-    buf: VecDeque<T>,
-    closed: bool,
-    pub(crate) recvq: WaitQueue,
-    pub(crate) sendq: WaitQueue,
 }
 
 /// Copies of the state for looks without the lock; written under it, before it is dropped.
@@ -43,30 +32,23 @@ struct Glance {
     closed: AtomicBool,
 }
 
+impl Glance {
+    /// Called under the lock.
+    fn publish<T>(&self, state: &State<T>) {
+        // Release: pairs with the Acquire loads of `looks_full`, `looks_empty`, `is_closed`, `len`.
+        self.len.store(state.buf.len(), Ordering::Release);
+        self.receiver_waits
+            .store(!state.recvq.is_empty(), Ordering::Release);
+        self.sender_waits
+            .store(!state.sendq.is_empty(), Ordering::Release);
+        self.closed.store(state.closed, Ordering::Release);
+    }
+}
+
 // SAFETY: `state` is reached under `lock` only; values of T move between Gs on different CPUs, which `T: Send` allows.
 unsafe impl<T: Send> Sync for Chan<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Send for Chan<T> {}
-
-/// What [`Locked::send_now`] did.
-pub(crate) enum Sent {
-    /// The value went; this G, if any, received it and is to be readied once the lock is dropped.
-    Done(Option<GRef>),
-    /// Nothing moved: the channel is closed.
-    Closed,
-    /// Nothing moved: the caller would have to wait.
-    WouldBlock,
-}
-
-/// What [`Locked::recv_now`] did.
-pub(crate) enum Received {
-    /// A value came; this G, if any, was a parked sender and is to be readied once the lock is dropped.
-    Done(Option<GRef>),
-    /// Nothing came and nothing will: closed and drained.
-    Closed,
-    /// The caller would have to wait.
-    WouldBlock,
-}
 
 impl<T> Chan<T> {
     /// A channel with room for `cap` values (Go: `makechan`).
@@ -75,21 +57,9 @@ impl<T> Chan<T> {
     ///
     /// If the buffer is larger than memory can be, or than memory is.
     pub(super) fn new(cap: usize) -> Chan<T> {
-        let mut buf = VecDeque::new();
-        if let Err(e) = buf.try_reserve_exact(cap) {
-            panic!(
-                "chan: no room for {cap} elements of {} bytes: {e}",
-                size_of::<T>()
-            );
-        }
         Chan {
             lock: SpinLock::new(Rank::Channel, ()),
-            state: UnsafeCell::new(State {
-                buf,
-                closed: false,
-                recvq: WaitQueue::new(),
-                sendq: WaitQueue::new(),
-            }),
+            state: UnsafeCell::new(State::new(cap)),
             glance: Glance {
                 len: AtomicUsize::new(0),
                 receiver_waits: AtomicBool::new(false),
@@ -115,7 +85,7 @@ impl<T> Chan<T> {
         self.glance.closed.load(Ordering::Acquire)
     }
 
-    pub(crate) fn lock(&self) -> Locked<'_, T> {
+    pub(super) fn lock(&self) -> Locked<'_, T> {
         Locked {
             guard: self.lock.lock(),
             chan: self,
@@ -142,7 +112,7 @@ impl<T> Chan<T> {
             Sent::WouldBlock => {
                 let w = Waiter::new(elem.cast());
                 // SAFETY: `w` lives in this frame, which we leave only once a waker has popped it.
-                unsafe { locked.state().sendq.push_back(&w) };
+                unsafe { locked.sendq.push_back(&w) };
                 locked.park(WaitReason::ChanSend);
                 w.success.get()
             }
@@ -169,7 +139,7 @@ impl<T> Chan<T> {
             Received::WouldBlock => {
                 let w = Waiter::new(out.cast());
                 // SAFETY: `w` lives in this frame, which we leave only once a waker has popped it.
-                unsafe { locked.state().recvq.push_back(&w) };
+                unsafe { locked.recvq.push_back(&w) };
                 locked.park(WaitReason::ChanReceive);
                 w.success.get()
             }
@@ -227,13 +197,12 @@ impl<T> Chan<T> {
     /// lock was dropped. False: it was closed before.
     pub(super) fn close(&self) -> bool {
         let mut locked = self.lock();
-        let state = locked.state();
-        if core::mem::replace(&mut state.closed, true) {
+        if core::mem::replace(&mut locked.closed, true) {
             locked.unlock(None);
             return false;
         }
-        let receivers: Batch = state.recvq.pop_all();
-        let senders: Batch = state.sendq.pop_all();
+        let receivers: Batch = locked.recvq.pop_all();
+        let senders: Batch = locked.sendq.pop_all();
         locked.unlock(None);
         // With preemption on: there may be a hundred thousand of them.
         receivers.ready(false);
@@ -244,10 +213,28 @@ impl<T> Chan<T> {
     /// Drops what lies in the buffer: nobody is left to receive it.
     pub(super) fn discard(&self) {
         let mut locked = self.lock();
-        let left = core::mem::take(&mut locked.state().buf);
+        let left = core::mem::take(&mut locked.buf);
         locked.unlock(None);
         // The values' destructors may do anything, so they run without the lock.
         drop(left);
+    }
+
+    /// The lock itself, for those who gave its guard up; also what channels are told apart by.
+    pub(super) fn raw_lock(&self) -> &SpinLock<()> {
+        &self.lock
+    }
+
+    /// The channel whose lock the caller holds without a guard: runs `f` on its state.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the lock and gave its guard up.
+    pub(super) unsafe fn with_state<R>(&self, f: impl FnOnce(&mut State<T>) -> R) -> R {
+        // SAFETY: the lock is held, and no guard lends the state.
+        let state = unsafe { &mut *self.state.get() };
+        let result = f(state);
+        self.glance.publish(state);
+        result
     }
 
     /// Go: `full`.
@@ -270,19 +257,29 @@ impl<T> Chan<T> {
 }
 
 /// The channel with its lock held.
-pub(crate) struct Locked<'a, T> {
+pub(super) struct Locked<'a, T> {
     chan: &'a Chan<T>,
     guard: SpinGuard<'a, ()>,
 }
 
-impl<T> Locked<'_, T> {
-    pub(crate) fn state(&mut self) -> &mut State<T> {
+impl<T> Deref for Locked<'_, T> {
+    type Target = State<T>;
+    fn deref(&self) -> &State<T> {
         // SAFETY: `guard` is this channel's lock, and `self` is borrowed as long as the state.
+        unsafe { &*self.chan.state.get() }
+    }
+}
+
+impl<T> DerefMut for Locked<'_, T> {
+    fn deref_mut(&mut self) -> &mut State<T> {
+        // SAFETY: as above, and `self` is unique.
         unsafe { &mut *self.chan.state.get() }
     }
+}
 
+impl<T> Locked<'_, T> {
     /// Drops the lock, then readies `woken`.
-    pub(crate) fn unlock(mut self, woken: Option<GRef>) {
+    fn unlock(self, woken: Option<GRef>) {
         self.publish();
         match woken {
             Some(g) => unlock_then_ready(self.guard, g),
@@ -292,85 +289,12 @@ impl<T> Locked<'_, T> {
 
     /// Parks the calling G; the lock is dropped on g0 once the G's state is `waiting`, so that whoever finds its waiter
     /// finds a G that is really asleep (golang/go #40641).
-    fn park(mut self, reason: WaitReason) {
+    fn park(self, reason: WaitReason) {
         self.publish();
         sched::park_unlock(self.guard, reason);
     }
 
-    fn publish(&mut self) {
-        let glance = &self.chan.glance;
-        let state = self.state();
-        // Release: pairs with the Acquire loads of `looks_full`, `looks_empty`, `is_closed`, `len`.
-        glance.len.store(state.buf.len(), Ordering::Release);
-        glance
-            .receiver_waits
-            .store(!state.recvq.is_empty(), Ordering::Release);
-        glance
-            .sender_waits
-            .store(!state.sendq.is_empty(), Ordering::Release);
-        glance.closed.store(state.closed, Ordering::Release);
-    }
-
-    /// Sends if that needs no waiting (Go: `chansend` up to the parking).
-    ///
-    /// # Safety
-    ///
-    /// `elem` points to a value that is moved out if the answer is `Done`, and not otherwise.
-    pub(crate) unsafe fn send_now(&mut self, elem: *const T) -> Sent {
-        let cap = self.chan.cap;
-        let state = self.state();
-        if state.closed {
-            return Sent::Closed;
-        }
-        if let Some(receiver) = state.recvq.pop() {
-            // Straight to the receiver: the buffer is empty, or there is none.
-            // SAFETY: its `elem` is room for a T on a parked G's stack.
-            unsafe {
-                receiver
-                    .waiter()
-                    .elem
-                    .cast::<T>()
-                    .copy_from_nonoverlapping(elem, 1)
-            };
-            return Sent::Done(Some(receiver.succeed()));
-        }
-        if state.buf.len() < cap {
-            // SAFETY: the caller gives the value up.
-            state.buf.push_back(unsafe { elem.read() });
-            return Sent::Done(None);
-        }
-        Sent::WouldBlock
-    }
-
-    /// Receives if that needs no waiting (Go: `chanrecv` up to the parking, and `recv`).
-    ///
-    /// # Safety
-    ///
-    /// `out` may be written; it is, if the answer is `Done`.
-    pub(crate) unsafe fn recv_now(&mut self, out: *mut T) -> Received {
-        let state = self.state();
-        if let Some(head) = state.buf.pop_front() {
-            // SAFETY: the caller's promise.
-            unsafe { out.write(head) };
-            // A parked sender means that the buffer was full: its value takes the place at the tail, so order holds.
-            let woken = state.sendq.pop().map(|sender: Popped| {
-                // SAFETY: its `elem` is a value on a parked G's stack; `succeed` tells the G that it is gone.
-                state
-                    .buf
-                    .push_back(unsafe { sender.waiter().elem.cast::<T>().read() });
-                sender.succeed()
-            });
-            return Received::Done(woken);
-        }
-        if let Some(sender) = state.sendq.pop() {
-            // SAFETY: as above, from stack to stack.
-            unsafe { out.copy_from_nonoverlapping(sender.waiter().elem.cast::<T>(), 1) };
-            return Received::Done(Some(sender.succeed()));
-        }
-        if state.closed {
-            Received::Closed
-        } else {
-            Received::WouldBlock
-        }
+    fn publish(&self) {
+        self.chan.glance.publish(self);
     }
 }
