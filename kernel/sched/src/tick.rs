@@ -56,15 +56,12 @@ impl Sched {
     /// An idle M's halt ended without a note. True: its deadline passed, or something else gives it reason to look.
     pub(crate) fn look_after_halt(&self, m: &M, deadline_ns: u64) -> bool {
         let bits = arch::take_pending();
-        if bits & arch::PENDING_DEVICE != 0 {
-            return true;
-        }
         let now_ns = arch::now_ns();
         if bits & arch::PENDING_TIMER != 0 {
             m.armed_ns.store(NEVER, Relaxed); // it fired, perhaps a little early: it has to be armed anew either way
             self.sysmon(m, now_ns);
         }
-        if now_ns >= deadline_ns {
+        if bits & arch::PENDING_DEVICE != 0 || now_ns >= deadline_ns {
             return true;
         }
         self.arm_idle(m, deadline_ns);
