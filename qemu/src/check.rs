@@ -1,11 +1,13 @@
 //! `cargo run -- check`: formatting, lints and documentation of both builds, and scans of each final ELF.
 
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
 use crate::builder::{self, BuildOptions, TARGET, kernel_rustflags, plain_cargo};
 use crate::failure::Doing;
+use crate::program::Program;
 use crate::progress::Progress;
 use crate::{Result, Root, elf_scan, program};
 
@@ -21,11 +23,15 @@ pub fn check(only_elfs: &[String]) -> Result<u8> {
             good &= cargo_step(name, command)?;
         }
         for (package, name) in images(&root)? {
-            good &= elf_step(&root, package, &name)?;
+            let build = |options: &_| builder::build_kernel(&root, package, &name, options);
+            good &= elf_step(&name, build)?;
         }
     }
-    for name in only_elfs {
-        good &= elf_step(&root, "demos", name)?;
+    let cwd = std::env::current_dir().doing("find the current folder")?;
+    for wanted in only_elfs {
+        let program = Program::find(&root, &cwd, wanted)?;
+        let build = |options: &_| builder::build_program(&root, &program, false, options);
+        good &= elf_step(program.name(), build)?;
     }
     Ok(u8::from(!good))
 }
@@ -133,13 +139,13 @@ fn cargo_step(name: &str, mut command: Command) -> Result<bool> {
     Ok(output.status.success())
 }
 
-fn elf_step(root: &Root, package: &str, name: &str) -> Result<bool> {
+fn elf_step(name: &str, build: impl Fn(&BuildOptions) -> Result<PathBuf>) -> Result<bool> {
     let title = format!("ELF of {name}");
     let options = BuildOptions {
         progress: true,
         ..BuildOptions::default()
     };
-    let elf = match builder::build_kernel(root, package, name, &options) {
+    let elf = match build(&options) {
         Ok(elf) => elf,
         Err(failure) if failure.line.is_empty() => {
             tell(&title, false, "does not build");

@@ -25,8 +25,8 @@ struct DoctorArgs {}
 #[command(name = "cargo run -- check", disable_version_flag = true)]
 /// Formatting, lints and documentation of host and kernel builds, and scans of each program's final ELF.
 struct CheckArgs {
-    /// Only the scans of the ELFs of these programs
-    #[arg(long, value_name = "NAME")]
+    /// Only scans this program's ELF; may be given several times
+    #[arg(long, value_name = "NAME|FILE.rs")]
     elf: Vec<String>,
 }
 

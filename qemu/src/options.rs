@@ -107,16 +107,17 @@ pub struct Checked {
     pub words: Vec<String>,
 }
 
+/// The keys of `--set`, as they are listed.
+fn keys() -> String {
+    let keys = KEYS.iter().filter(|key| key.is_for_users());
+    keys.map(Key::name).collect::<Vec<_>>().join(" ")
+}
+
 fn after_help() -> String {
-    let keys: Vec<&str> = KEYS
-        .iter()
-        .filter(|key| key.is_for_users())
-        .map(Key::name)
-        .collect();
     format!(
         "Keys of --set: {}\n\nCommands: list, doctor, check (each with --help)\n\nExit status: 0 fine; 1 the program \
          failed, or wrong usage; 2 fatal (panic, deadlock, stack overflow); 3 the machine died or hung",
-        keys.join(" ")
+        keys()
     )
 }
 
@@ -161,14 +162,16 @@ impl RunArgs {
                 "--set \"{bad}\": a word is key=value without spaces"
             )));
         }
-        if let Some(internal) = words.iter().find_map(|word| {
-            let key = word.split('=').next()?;
-            ["log", "json", "tty", "smp", "program"]
-                .into_iter()
-                .find(|name| *name == key)
-        }) {
+        // The runner sets the rest itself.
+        let is_ours = |name: &str| {
+            KEYS.iter()
+                .any(|key| key.name() == name && !key.is_for_users())
+        };
+        let names = words.iter().filter_map(|word| word.split('=').next());
+        if let Some(name) = names.into_iter().find(|name| is_ours(name)) {
+            let keys = keys();
             return Err(Failure::new(format!(
-                "--set {internal}: that is no key of --set; use the option --{internal}"
+                "--set {name}: there is no such key; the keys are {keys}"
             )));
         }
         // An explicit key beats the environment, an explicit option beats both.
@@ -312,7 +315,10 @@ mod tests {
                 .contains("handoff=on is not there yet; today only handoff=off")
         );
         assert!(line("hello --set nokey=1").contains("the keys are procs"));
-        assert!(line("hello --set smp=2").contains("use the option --smp"));
+        assert!(
+            line("hello --set smp=2")
+                .starts_with("--set smp: there is no such key; the keys are procs")
+        );
         assert!(
             line("hello --log loud").starts_with("--log: log=loud is not possible; log takes off,")
         );

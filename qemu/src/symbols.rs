@@ -20,6 +20,7 @@ type Frame = (String, Option<String>);
 struct Place {
     address: u64,
     size: u64,
+    /// As it stands in the symbol table: few of them are ever shown.
     name: String,
 }
 
@@ -61,7 +62,7 @@ impl Symbols {
                 Some(Place {
                     address: symbol.address(),
                     size: symbol.size(),
-                    name: demangle(name),
+                    name: name.to_string(),
                 })
             })
             .collect();
@@ -89,7 +90,7 @@ impl Symbols {
     }
 
     /// The function at `address`, from the symbol table alone.
-    pub fn function(&self, address: u64) -> Option<&str> {
+    pub fn function(&self, address: u64) -> Option<String> {
         let after = self
             .functions
             .partition_point(|place| place.address <= address);
@@ -99,7 +100,7 @@ impl Symbols {
         } else {
             address - place.address < place.size
         };
-        inside.then_some(place.name.as_str())
+        inside.then(|| demangle(&place.name))
     }
 
     /// ` in name (file:line)` for an address; for one to return to, the line of the call before it. Empty if nothing
@@ -169,7 +170,7 @@ impl Symbols {
                         .map_or(file.clone(), |line| format!("{file}:{line}")),
                 )
             });
-            let Some(name) = name.or_else(|| self.function(address).map(str::to_string)) else {
+            let Some(name) = name.or_else(|| self.function(address)) else {
                 continue;
             };
             found.push((name, place));
@@ -253,9 +254,9 @@ mod tests {
         let name = symbols
             .functions
             .iter()
-            .find(|place| place.name.ends_with("a_function_to_find"))
+            .find(|place| demangle(&place.name).ends_with("a_function_to_find"))
             .unwrap();
-        assert_eq!(symbols.function(name.address), Some(name.name.as_str()));
+        assert_eq!(symbols.function(name.address), Some(demangle(&name.name)));
         let text = symbols.describe(name.address + 1, true);
         assert!(
             text.starts_with(" in ") && text.contains("a_function_to_find ("),
