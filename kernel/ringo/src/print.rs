@@ -48,7 +48,7 @@ impl Write for Text {
     }
 }
 
-/// Writes to the program's console as one piece. What [`print!`](crate::print) and [`println!`](crate::println) call.
+/// Writes to the program's console as one piece. What [`print!`](crate::print!) and [`println!`](crate::println!) call.
 ///
 /// # Panics
 ///
@@ -60,7 +60,7 @@ pub fn to_console(args: fmt::Arguments<'_>) {
     arch::console_write(text.bytes());
 }
 
-/// Writes to the console's error side (the runner's stderr) as one piece. What [`eprintln!`](crate::eprintln) calls.
+/// Writes to the console's error side (the runner's stderr) as one piece. What [`eprintln!`](crate::eprintln!) calls.
 ///
 /// # Panics
 ///
