@@ -21,6 +21,7 @@ impl Sched {
         if cfg!(not(ringo_kernel))
             || !self.cfg.sysmon
             || m.id() != 0
+            || self.procs() == 1 // nobody to wake
             || self.sysmonwait.load(Relaxed)
         {
             return NEVER;
@@ -30,7 +31,11 @@ impl Sched {
 
     /// Somebody became busy.
     pub(crate) fn wake_sysmon(&self) {
-        if self.cfg.sysmon && self.sysmonwait.load(Relaxed) && self.sysmonwait.swap(false, AcqRel) {
+        if self.cfg.sysmon
+            && self.procs() > 1
+            && self.sysmonwait.load(Relaxed)
+            && self.sysmonwait.swap(false, AcqRel)
+        {
             let m0 = &self.allm[0];
             // SAFETY: set before M0 first ran (`mstart`), not written since.
             if let Some(cpu) = unsafe { *m0.cpu.get() }
