@@ -24,7 +24,7 @@ use crate::failure::Doing;
 use crate::progress::Progress;
 use crate::qemu_args::{self, Descriptors};
 use crate::qmp::Monitor;
-use crate::streams::{Streams, Told};
+use crate::streams::{LineStart, Streams, Told};
 use crate::symbols::Symbols;
 use crate::watch::{Seen, watch};
 use crate::{Accel, Failure, Input, Machine, Outcome, Output, Result, Root};
@@ -129,6 +129,7 @@ fn start(
         booting: booting.clone(),
     };
     let streams = Streams {
+        line_start: LineStart::default(),
         tell,
         symbols,
         booting,

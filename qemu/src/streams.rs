@@ -1,9 +1,9 @@
 //! The threads that read a machine's streams and tell the one that waits for it.
 
 use std::io::{self, PipeReader};
-use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::Instant;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -23,9 +23,43 @@ pub enum Told {
     OutputGone,
 }
 
+/// Whether the console stands at the start of a line. Diagnostics wait for that, so that they do not land inside a line
+/// of output: the control channel is faster than the serial line.
+#[derive(Clone)]
+pub struct LineStart(Arc<(Mutex<bool>, Condvar)>);
+
+impl LineStart {
+    /// Longest wait: a prompt has no line end.
+    const PATIENCE: Duration = Duration::from_millis(50);
+
+    fn passed(&self, bytes: &[u8]) {
+        if let Some(last) = bytes.last() {
+            *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = *last == b'\n';
+            self.0.1.notify_all();
+        }
+    }
+
+    fn wait(&self) {
+        let state = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(
+            self.0
+                .1
+                .wait_timeout_while(state, Self::PATIENCE, |at_start| !*at_start),
+        );
+    }
+}
+
+impl Default for LineStart {
+    fn default() -> LineStart {
+        LineStart(Arc::new((Mutex::new(true), Condvar::new())))
+    }
+}
+
 /// What they share.
 #[derive(Clone)]
 pub struct Streams {
+    /// Where the console stands.
+    pub line_start: LineStart,
     /// To the one that waits.
     pub tell: Sender<Told>,
     /// Names for backtraces.
@@ -46,7 +80,9 @@ impl Streams {
                 gone = true;
                 drop(self.tell.send(Told::OutputGone));
             }
+            self.line_start.passed(bytes);
         });
+        self.line_start.passed(b"\n");
     }
 
     /// Passes diagnostics on and tells of events until QEMU closes the channel.
@@ -57,10 +93,34 @@ impl Streams {
             let now = Instant::now();
             self.booting.clear();
             let event = |value| drop(self.tell.send(Told::Event(now, value)));
-            splitter.feed(bytes, |text| drop(sink.feed(text)), event);
+            let text = |text: &[u8]| {
+                self.line_start.wait();
+                drop(sink.feed(text));
+            };
+            splitter.feed(bytes, text, event);
         });
         if let Some(rest) = splitter.rest() {
             drop(sink.feed(&rest));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn diagnostics_wait_for_the_end_of_a_line_but_not_for_ever() {
+        let at = LineStart::default();
+        at.wait(); // at the start: no wait
+        at.passed(b"half a line");
+        let started = Instant::now();
+        at.wait();
+        assert!(started.elapsed() >= LineStart::PATIENCE);
+        let ender = at.clone();
+        let thread = std::thread::spawn(move || ender.passed(b" and the rest\n"));
+        at.wait();
+        thread.join().unwrap();
+        assert!(*at.0.0.lock().unwrap());
     }
 }
