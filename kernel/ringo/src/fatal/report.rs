@@ -93,10 +93,10 @@ fn registers(out: &mut Out, e: &Fatal) {
         "rax", "rcx", "rdx", "rbx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
         "r15",
     ];
-    for row in 0..2 {
+    for (names, values) in names.chunks(7).zip(e.gpr.chunks(7)) {
         let _ = write!(out, "\t");
-        for i in row * 7..row * 7 + 7 {
-            let _ = write!(out, "{} {:#x} ", names[i], e.gpr[i]);
+        for (name, value) in names.iter().zip(values) {
+            let _ = write!(out, "{name} {value:#x} ");
         }
         let _ = writeln!(out);
     }
