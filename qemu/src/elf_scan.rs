@@ -156,7 +156,7 @@ fn red_zone(elf: &Elf<'_>, scan: &mut Scan) {
         scan.functions += 1;
         let stores = red_zone::stores_below_rsp(code, symbol.address());
         let name = demangle(symbol.name().unwrap_or("?"));
-        if red_zone::is_precompiled(&name) {
+        if red_zone::may_use_red_zone(&name) {
             scan.allowed_red_zone_stores += stores.len();
         } else {
             found.extend(
