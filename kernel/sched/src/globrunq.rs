@@ -7,6 +7,7 @@ use crate::m::M;
 use crate::p::P;
 use crate::policy::{self, Event, Place};
 use crate::sched::{Global, Sched};
+use base::mutant::mutant;
 use base::shim::Ordering::*;
 
 /// Most Gs that one refill takes: half a ring.
@@ -71,7 +72,13 @@ impl Sched {
                 break;
             }
         }
-        self.runqsize.store(gl.runq.len(), Relaxed);
+        let order = if mutant("runqsize_relaxed") {
+            Relaxed
+        } else {
+            Release
+        };
+        // Release: pairs with the load (acquire) in `stop_spinning`: who finds the queue empty sees what is in the ring.
+        self.runqsize.store(gl.runq.len(), order);
         Some(first)
     }
 }

@@ -278,7 +278,9 @@ impl Sched {
         if mutant("no_recheck") {
             return false;
         }
-        let work = self.runqsize.load(Relaxed) != 0
+        // Acquire: pairs with the store in `globrunqget_batch`: Gs that left the global queue are seen in a ring, which is
+        // looked at after it.
+        let work = self.runqsize.load(Acquire) != 0
             || self
                 .allp
                 .iter()
@@ -289,7 +291,7 @@ impl Sched {
     /// Take an idle P, if there is one, and spin. If `work` was seen and there is none, an M that drops its P after this
     /// must look: the maker of the work trusted this M, and those with Ps may have looked before it was made (Go:
     /// `pidlegetSpinning`).
-    fn take_idle_p(&self, m: &M, work: bool) -> bool {
+    pub(crate) fn take_idle_p(&self, m: &M, work: bool) -> bool {
         let mut gl = self.lock.lock();
         let p = self.pidleget(&mut gl, Some(m));
         if p.is_none() && work && !mutant("recheck_no_needspinning") {
@@ -324,7 +326,13 @@ impl Sched {
     /// A timer was added that fires at `when_ns`. If only idle Ms watch over it and none wakes early enough, start one:
     /// it will find nothing, and become the timekeeper (Go: `wakeNetPoller`).
     pub(crate) fn wake_timekeeper(&self, when_ns: u64) {
-        if !self.cpus_tick() && self.poll_until_ns.load(Relaxed) > when_ns {
+        if self.cpus_tick() {
+            return;
+        }
+        if !mutant("timer_no_fence") {
+            fence(SeqCst); // pairs with I2 of the M that kept time: it sees the timer, or we see that it left
+        }
+        if self.poll_until_ns.load(Relaxed) > when_ns {
             self.wakep()
         }
     }
@@ -371,7 +379,7 @@ impl Sched {
     }
 
     /// The M woke by itself. False: somebody had already picked it, and the P that it was given is taken.
-    fn leave_idle_list(&self, m: &M) -> bool {
+    pub(crate) fn leave_idle_list(&self, m: &M) -> bool {
         let mut gl = self.lock.lock();
         if gl.midle & bit(m.id()) != 0 {
             self.mleave(&mut gl, m.id());

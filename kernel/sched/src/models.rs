@@ -7,6 +7,7 @@ use crate::m::M;
 use crate::park::Commit;
 use crate::policy::Event;
 use crate::sched::{Hooks, Sched};
+use crate::timers::TimerFn;
 use base::config::Config;
 use base::shim::Ordering::*;
 use loom::sync::mpsc;
@@ -139,6 +140,31 @@ impl Sched {
     pub unsafe fn model_park(&self, m: &M, g: GRef, commit: Commit) -> bool {
         // SAFETY: the caller's promise.
         unsafe { self.park_and_commit(m, g, WaitReason::ChanReceive, commit) }
+    }
+
+    /// What `sleep` does on g0, with a function of the model's own.
+    ///
+    /// # Safety
+    /// `f(arg, _)` may be called once.
+    pub unsafe fn model_add_timer(&self, m: &M, when_ns: u64, f: TimerFn, arg: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.add_timer(m, when_ns, f, arg) }
+    }
+
+    /// `m` is idle and keeps time: it wakes at `when_ns`. Before the threads of the model start.
+    pub fn model_keeps_time(&'static self, m: usize, when_ns: u64) -> &'static M {
+        let mut gl = self.lock.lock();
+        gl.midle |= 1 << m;
+        gl.poll_m = Some(m as u32);
+        self.poll_until_ns.store(when_ns, Relaxed);
+        &self.allm[m]
+    }
+
+    /// What `stopm` does when the deadline has passed, if there is an idle P.
+    pub fn model_deadline_passed(&self, m: &M) {
+        if self.leave_idle_list(m) {
+            assert!(self.take_idle_p(m, false), "an idle P")
+        }
     }
 
     /// Is there work on any queue? Once all threads have ended.

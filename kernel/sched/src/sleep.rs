@@ -2,7 +2,10 @@
 
 use crate::g::{G, GRef, WaitReason};
 use crate::park::{Commit, gopark};
+use crate::m::M;
 use crate::schedule::m_on_g0;
+use crate::sched::Sched;
+use crate::timers::TimerFn;
 use base::PreemptGuard;
 
 /// Nanoseconds since the machine started; never goes back.
@@ -31,17 +34,28 @@ pub fn sleep_until_ns(deadline_ns: u64) {
 /// On g0, state waiting: only now may the timer fire.
 unsafe fn arm_sleep(g: GRef, deadline_ns: usize) -> bool {
     let m = m_on_g0();
-    let p = m.p().expect("a sleeper has a P");
     // SAFETY: the G waits for this timer alone.
-    if unsafe {
-        p.timers
-            .add(deadline_ns as u64, goroutine_ready, g.as_ptr() as usize)
-    } {
-        trace::point!("timer.add");
-        m.sched().arm(m, p);
-        m.sched().wake_timekeeper(deadline_ns as u64)
-    }
+    unsafe {
+        m.sched()
+            .add_timer(m, deadline_ns as u64, goroutine_ready, g.as_ptr() as usize)
+    };
     true
+}
+
+impl Sched {
+    /// Add a timer to `m`'s P, and see to it that somebody looks at it in time.
+    ///
+    /// # Safety
+    /// `f(arg, _)` may be called once, by any M.
+    pub(crate) unsafe fn add_timer(&self, m: &M, when_ns: u64, f: TimerFn, arg: usize) {
+        let p = m.p().expect("who adds a timer has a P");
+        // SAFETY: the caller's promise.
+        if unsafe { p.timers.add(when_ns, f, arg) } {
+            trace::point!("timer.add");
+            self.arm(m, p);
+            self.wake_timekeeper(when_ns)
+        }
+    }
 }
 
 unsafe fn goroutine_ready(g: usize, _now_ns: u64) {

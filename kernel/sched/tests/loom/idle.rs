@@ -2,6 +2,7 @@
 use crate::world::{Gs, check_end, explore, work};
 use loom::thread;
 use sched::models::sched;
+use sched::{M, Sched};
 
 /// M0's G makes a G and then needs it to run; M1 has run dry and goes idle.
 #[test]
@@ -99,6 +100,122 @@ fn spinner_finds_work_but_no_p() {
         work(s, &s.allm[2], &gs, |_| {});
         maker.join().unwrap();
         spinner.join().unwrap();
+        check_end(s, &gs)
+    })
+}
+
+/// M0 puts two Gs into the global queue and then takes both out, one of them to its own ring; M1, trusted to look, has
+/// just dropped its P. It sees the second in one place or the other.
+#[test]
+fn batch_in_flight() {
+    explore(2, || {
+        let (s, gs) = (sched(2, 2), Gs::new(2));
+        let m0 = s.model_hold(0, 0, false);
+        let m1 = s.model_dropped_p(1);
+        let spinner = {
+            let gs = gs.clone();
+            thread::spawn(move || {
+                s.model_stop_looking(m1);
+                work(s, m1, &gs, |i| need_the_other(&gs, i))
+            })
+        };
+        s.model_new_global(m0, gs.g(0));
+        s.model_new_global(m0, gs.g(1));
+        work(s, m0, &gs, |i| need_the_other(&gs, i));
+        spinner.join().unwrap();
+        check_end(s, &gs)
+    })
+}
+
+/// G 0 needs G 1 to have run.
+fn need_the_other(gs: &Gs, i: usize) {
+    if i == 0 {
+        gs.await_found(1)
+    }
+}
+
+/// M0 and M1 each make a G that they need. M2 is in transit: the first wake-up finds its P and no M, and the second maker
+/// may have trusted the first.
+#[test]
+fn two_makers_one_in_transit() {
+    explore(2, || {
+        let (s, gs) = (sched(3, 3), Gs::new(2));
+        let holders = [0, 1].map(|i| (i, s.model_hold(i, i, false)));
+        let makers = holders.map(|(i, m)| {
+            let gs = gs.clone();
+            thread::spawn(move || {
+                s.model_new(m, gs.g(i));
+                gs.await_found(i);
+                if gs.all_found() {
+                    loom::skip_branch()
+                }
+                work(s, m, &gs, |_| {})
+            })
+        });
+        work(s, &s.allm[2], &gs, |_| {});
+        for m in makers {
+            m.join().unwrap()
+        }
+        check_end(s, &gs)
+    })
+}
+
+/// A timer that is due, as models see it: the message that it sends.
+struct Alarm(loom::sync::mpsc::Sender<()>, loom::sync::mpsc::Receiver<()>);
+
+impl Alarm {
+    fn new() -> Self {
+        let (a, b) = loom::sync::mpsc::channel();
+        Alarm(a, b)
+    }
+    /// M0's G adds it, due at `when_ns`, and runs on until it has fired.
+    fn add_and_await(&self, s: &Sched, m: &M, when_ns: u64) {
+        unsafe fn fire(arg: usize, _: u64) {
+            // SAFETY: the alarm outlives the call, see below.
+            unsafe { &*(arg as *const Alarm) }.0.send(()).unwrap()
+        }
+        // SAFETY: it is waited for.
+        unsafe { s.model_add_timer(m, when_ns, fire, self as *const Alarm as usize) };
+        self.1.recv().unwrap();
+        loom::skip_branch()
+    }
+}
+
+/// M0's G adds a timer and keeps its CPU, which does not tick; M1 goes idle and must look at it.
+#[test]
+fn timer_against_idle() {
+    explore(2, || {
+        let (s, gs) = (sched(2, 2), Gs::new(0));
+        let m0 = s.model_hold(0, 0, false);
+        let m1 = s.model_hold(1, 1, false);
+        let other = {
+            let gs = gs.clone();
+            thread::spawn(move || work(s, m1, &gs, |_| {}))
+        };
+        Alarm::new().add_and_await(s, m0, 1);
+        work(s, m0, &gs, |_| {});
+        other.join().unwrap();
+        check_end(s, &gs)
+    })
+}
+
+/// The same, and M1 is the timekeeper, whose earlier deadline passes just now: M0 may find the time kept or M1 gone.
+#[test]
+fn timer_against_timekeeper() {
+    explore(2, || {
+        let (s, gs) = (sched(2, 2), Gs::new(0));
+        let m0 = s.model_hold(0, 0, false);
+        let m1 = s.model_keeps_time(1, 1);
+        let other = {
+            let gs = gs.clone();
+            thread::spawn(move || {
+                s.model_deadline_passed(m1);
+                work(s, m1, &gs, |_| {})
+            })
+        };
+        Alarm::new().add_and_await(s, m0, 2);
+        work(s, m0, &gs, |_| {});
+        other.join().unwrap();
         check_end(s, &gs)
     })
 }

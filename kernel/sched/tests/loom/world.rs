@@ -103,6 +103,11 @@ impl Gs {
         self.ears[i].recv().unwrap()
     }
 
+    /// Has each been found? Asks outside of the model.
+    pub fn all_found(&self) -> bool {
+        self.found.iter().all(|n| n.load(Relaxed) == 1)
+    }
+
     /// Once all threads have ended: each G was found once.
     pub fn check(&self) {
         for (i, n) in self.found.iter().enumerate() {
