@@ -167,6 +167,8 @@ impl Sched {
         drop(gl);
         trace::point!("wake.cpu");
         trace::emit(trace::Kind::Wake, 0, m.id() as u32);
+        #[cfg(not(ringo_loom))]
+        count(&crate::schedule::m_on_g0().stats.wakes); // preemption is off: the CPU's own M, on a G's stack as well
         self.notewakeup(m);
     }
 
