@@ -1,3 +1,160 @@
-use crate::Test;
+//! Preemption and its requests.
 
-pub const TESTS: &[Test] = &[];
+use crate::param::param;
+use crate::wait::{bump, chance, spin};
+use crate::{Outcome, Test, ensure, figure};
+use alloc::vec::Vec;
+use base::PreemptGuard;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use ringo::machine::{counts, slice};
+use ringo::prelude::*;
+
+pub const TESTS: &[Test] = &[
+    ("preempt_ipi_storm", preempt_ipi_storm),
+    ("preempt_guard_holds", preempt_guard_holds),
+    ("preempt_coop", preempt_coop),
+    ("preempt_forced_everywhere", preempt_forced_everywhere),
+];
+
+static CPUS: [OnceLock<arch::CpuRef>; arch::MAX_CPUS] = [const { OnceLock::new() }; arch::MAX_CPUS];
+
+fn poke_one(rng: &mut base::rng::Rng) {
+    {
+        let _here = PreemptGuard::new();
+        CPUS[arch::cpu_id()].get_or_init(arch::cpu_ref);
+    }
+    if let Some(cpu) = CPUS[rng.below(num_cpu() as u32) as usize].get() {
+        arch::wake_cpu(*cpu)
+    }
+}
+
+/// awkernel #136, #411: requests that come for a G that has already gone cost no other G its fresh slice. A storm of
+/// reschedule IPIs; what ends slices stays the clock alone.
+fn preempt_ipi_storm() -> Outcome {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    static SENT: AtomicU64 = AtomicU64::new(0);
+    let want = param("ipis", 20_000);
+    let before = counts().preemptions;
+    let begin = Instant::now();
+    let mut gs: Vec<_> = (0..2 * sched::gomaxprocs() as u64)
+        .map(|i| {
+            spawn(move || {
+                let mut rng = chance(i);
+                let mut n = 0u64;
+                while !STOP.load(Relaxed) {
+                    spin(rng.below(500));
+                    n += 1;
+                }
+                n
+            })
+        })
+        .collect();
+    gs.push(spawn(move || {
+        let mut rng = chance(99);
+        while SENT.load(Relaxed) < want {
+            poke_one(&mut rng);
+            spin(rng.below(200));
+            bump(&SENT);
+        }
+        STOP.store(true, Relaxed);
+        want
+    }));
+    let done: Vec<u64> = gs.into_iter().map(|g| g.join()).collect();
+    let slices = begin.elapsed().as_secs_f64() / slice().as_secs_f64() * sched::gomaxprocs() as f64;
+    let preemptions = counts().preemptions - before;
+    figure!("ipis", SENT.load(Relaxed));
+    figure!("preemptions", preemptions);
+    figure!("slices", format!("{slices:.1}"));
+    ensure!(done.iter().all(|n| *n > 0), "some loop never ran: {done:?}");
+    ensure!(preemptions as f64 <= slices + 2.0, "{preemptions} preemptions in {slices:.1} slices");
+    Ok(())
+}
+
+/// A preemption that comes while a guard lives is done at its drop: not before, and not later.
+fn preempt_guard_holds() -> Outcome {
+    static INSIDE: AtomicU64 = AtomicU64::new(0);
+    let rounds = param("rounds", 30);
+    let procs = sched::gomaxprocs();
+    let gs: Vec<_> = (0..procs as u64 + 1)
+        .map(|_| {
+            spawn(move || {
+                let mut moved = 0;
+                for _ in 0..rounds {
+                    let guard = PreemptGuard::new();
+                    assert!(INSIDE.fetch_add(1, SeqCst) < procs as u64, "more in guarded sections than there are Ps");
+                    let begin = Instant::now();
+                    let (me, cpu) = (current().id(), arch::cpu_id());
+                    while begin.elapsed() < slice() * 3 {
+                        assert!(arch::cpu_id() == cpu && current().id() == me, "a guard did not hold");
+                        spin(100);
+                    }
+                    INSIDE.fetch_sub(1, SeqCst);
+                    let served = counts().preemptions;
+                    drop(guard);
+                    moved += u64::from(counts().preemptions > served);
+                }
+                moved
+            })
+        })
+        .collect();
+    let at_drop: u64 = gs.into_iter().map(|g| g.join()).sum();
+    figure!("at_drop", at_drop);
+    // Three slices in each section: with one G more than Ps, nearly every drop is the end of a slice.
+    ensure!(at_drop * 2 >= rounds * (procs as u64 + 1), "only {at_drop} preemptions at the drop of a guard");
+    Ok(())
+}
+
+/// `preempt=coop`: a loop that calls `checkpoint` gives way at the end of its slice, one that calls nothing keeps it.
+fn preempt_coop() -> Outcome {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    static TURNS: AtomicU64 = AtomicU64::new(0);
+    for _ in 0..sched::gomaxprocs() {
+        go(|| {
+            while !STOP.load(Relaxed) {
+                spin(100);
+                checkpoint();
+            }
+        });
+    }
+    let before = counts().preemptions;
+    for _ in 0..param("turns", 20) {
+        yield_now();
+        bump(&TURNS);
+    }
+    let polite = counts().preemptions - before;
+    STOP.store(true, Relaxed);
+    crate::wait::until(|| num_goroutine() == 1);
+    // Now loops without a call: nobody but they themselves may end them.
+    static SPUN: AtomicU64 = AtomicU64::new(0);
+    let before = counts().preemptions;
+    let gs: Vec<_> = (0..2 * sched::gomaxprocs())
+        .map(|_| {
+            spawn(|| {
+                let begin = Instant::now();
+                while begin.elapsed() < slice() * 4 {
+                    spin(100)
+                }
+                bump(&SPUN);
+            })
+        })
+        .collect();
+    gs.into_iter().for_each(|g| g.join());
+    let rude = counts().preemptions - before;
+    figure!("polite", polite);
+    figure!("rude", rude);
+    ensure!(polite > 0, "checkpoint never gave way");
+    ensure!(
+        rude <= SPUN.load(Relaxed),
+        "{rude} preemptions of {} loops without a call: more than the one each at its end",
+        SPUN.load(Relaxed)
+    );
+    Ok(())
+}
+
+/// Every fault point forces a safe point, on top of the shortest slices: a program of everything still computes right.
+fn preempt_forced_everywhere() -> Outcome {
+    for name in trace::points::NAMES {
+        trace::points::arm(name, trace::points::Action::Preempt).map_err(|e| e.to_string())?;
+    }
+    crate::stress::everything(param("size", 1), 1)
+}

@@ -277,18 +277,21 @@ fn guard_sections(seed: u64) {
 static CPUS: [OnceLock<arch::CpuRef>; arch::MAX_CPUS] = [const { OnceLock::new() }; arch::MAX_CPUS];
 
 /// Sends reschedule IPIs to all CPUs in turn: between timer ticks these inject calls at places of their own.
-fn poke(seed: u64) {
+fn poke(seed: u64, spins: u32) {
     let mut rng = Rng::new(seed);
     let cpus = num_cpu() as u32;
     while !STOP.load(Relaxed) {
         {
             let _here = PreemptGuard::new();
-            CPUS[arch::cpu_id()].get_or_init(arch::cpu_ref);
+            let me = arch::cpu_id();
+            CPUS[me].get_or_init(arch::cpu_ref);
+            // Another one: an IPI to itself would hit this very place.
+            let other = (me as u32 + 1 + rng.below(cpus - 1)) % cpus;
+            if let Some(cpu) = CPUS[other as usize].get() {
+                arch::wake_cpu(*cpu)
+            }
         }
-        if let Some(cpu) = CPUS[rng.below(cpus) as usize].get() {
-            arch::wake_cpu(*cpu)
-        }
-        spin(rng.below(2000));
+        spin(rng.below(spins));
         bump(&ROUNDS[3]);
     }
 }
@@ -302,6 +305,7 @@ fn registers() -> Outcome {
     let want = param("inj", 20_000);
     let loops = param("loops", 3000);
     let pokers = param("pokers", u64::from(num_cpu() > 1));
+    let spins = param("spins", 1000) as u32;
     let before = injected();
     let mut gs = Vec::new();
     for i in 0..param("each", 3) {
@@ -310,7 +314,7 @@ fn registers() -> Outcome {
         gs.push(spawn(move || walk_core(i, hash)));
     }
     gs.push(spawn(|| guard_sections(77)));
-    (0..pokers).for_each(|i| gs.push(spawn(move || poke(i))));
+    (0..pokers).for_each(|i| gs.push(spawn(move || poke(i, spins))));
     while injected() - before < want && CORRUPT.load(Relaxed) < 100 {
         sleep(Duration::from_millis(20));
     }
@@ -319,6 +323,10 @@ fn registers() -> Outcome {
     gs.into_iter().for_each(|g| g.join());
     let rounds = ROUNDS.each_ref().map(|r| r.load(Relaxed));
     figure!("injected", got);
+    let sum = |f: fn(arch::bare::BareStats) -> u64| (0..num_cpu()).map(|cpu| f(bare_stats(cpu))).sum::<u64>();
+    figure!("interrupts", sum(|s| s.interrupts));
+    figure!("nested_faults", sum(|s| s.page_faults_nested));
+    figure!("by_guard", sum(|s| s.safe_points_by_guard));
     figure!("switches", ringo::machine::counts().switches);
     figure!("hold", rounds[0]);
     figure!("core", rounds[1]);
