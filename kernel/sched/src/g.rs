@@ -89,10 +89,11 @@ pub enum WaitReason {
     SyncRwMutexLock,
     SyncWaitGroupWait,
     Join,
+    StoppingTheWorld,
 }
 
 impl WaitReason {
-    const ALL: [WaitReason; 15] = [
+    const ALL: [WaitReason; 16] = [
         Self::None,
         Self::ChanReceiveNil,
         Self::ChanSendNil,
@@ -108,6 +109,7 @@ impl WaitReason {
         Self::SyncRwMutexLock,
         Self::SyncWaitGroupWait,
         Self::Join,
+        Self::StoppingTheWorld,
     ];
 }
 
@@ -129,6 +131,7 @@ impl core::fmt::Display for WaitReason {
             Self::SyncRwMutexLock => "sync.RWMutex.Lock",
             Self::SyncWaitGroupWait => "sync.WaitGroup.Wait",
             Self::Join => "join",
+            Self::StoppingTheWorld => "stopping the world",
         })
     }
 }

@@ -84,7 +84,7 @@ impl Sched {
     }
 
     /// An idle M, if there is one; the one that held `p` last is preferred. It is off the list then, and owned by the caller.
-    fn mget(&self, gl: &mut Global, p: &P) -> Option<&M> {
+    pub(crate) fn mget(&self, gl: &mut Global, p: &P) -> Option<&M> {
         if gl.midle == 0 {
             return None;
         }
@@ -138,7 +138,9 @@ impl Sched {
                 return; // whoever swaps it to 0 looks at the queues after that
             }
             self.needspinning.store(1, Relaxed);
-            fence(SeqCst); // pairs with the fence in `drop_p_and_look_again`: it sees needspinning, or we see its P
+            if !mutant("needspinning_no_fence") {
+                fence(SeqCst); // pairs with I2 in `drop_p_and_look_again`: `turn_round` sees it, or we see the P
+            }
             if self.pidle.load(Relaxed) == 0 {
                 return;
             }
@@ -178,7 +180,7 @@ impl Sched {
             self.pidle
                 .store(self.pidle.load(Relaxed) | bit(p.id()), Relaxed);
         }
-        if !mutant("no_needspinning") {
+        if !mutant("no_needspinning") && !mutant("startm_no_needspinning") {
             self.needspinning.store(1, Relaxed); // seen by `stopm` under the lock, or by the next M that drops its P
         }
         self.nmspinning.fetch_sub(1, SeqCst);
@@ -257,15 +259,10 @@ impl Sched {
             return false;
         }
         self.pidleput(&mut gl, m, p);
-        fence(SeqCst); // I2, pairs with the fences in `wakep_many`
-        if !spins && self.needspinning.load(Relaxed) != 0 && !mutant("no_needspinning") {
-            self.needspinning.store(0, SeqCst);
-            self.pidle
-                .store(self.pidle.load(Relaxed) & !bit(p.id()), Relaxed);
-            drop(gl);
-            self.become_spinning(m);
-            self.acquirep(m, p);
-            return false;
+        if !mutant("drop_no_fence") {
+            // I2, pairs with the fences in `wakep_many`: `turn_round` sees needspinning, or they see the P. (A look here as
+            // well would be one too many: no model fails without it.)
+            fence(SeqCst);
         }
         true
     }
@@ -275,7 +272,9 @@ impl Sched {
     fn stop_spinning(&self, m: &M) -> bool {
         m.spinning.store(false, Relaxed);
         self.nmspinning.fetch_sub(1, SeqCst);
-        fence(SeqCst); // I2, pairs with W2 in `wakep_many`
+        if !mutant("recheck_no_fence") {
+            fence(SeqCst); // I2, pairs with W2 in `wakep_many`
+        }
         trace::point!("idle.recheck");
         if mutant("no_recheck") {
             return false;
@@ -367,6 +366,15 @@ impl Sched {
                 return;
             }
             deadline_ns = NEVER; // all Ps are busy: each looks after its own timers
+        }
+    }
+
+    /// Listed as idle, P given up, under the lock that comes with the call: wait until somebody hands a P over.
+    pub(crate) fn wait_listed(&self, mut gl: SpinGuard<'_, Global>, m: &M) {
+        gl.midle |= bit(m.id());
+        drop(gl);
+        if !self.park(m, NEVER) {
+            self.leave_idle_list(m);
         }
     }
 

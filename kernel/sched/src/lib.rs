@@ -25,6 +25,7 @@
 //! | how a G waits and is readied | `park` `sleep` `timers` |
 //! | how a G is born and dies | `newproc` |
 //! | how a G loses its CPU | `preempt` `tick` `sysmon` |
+//! | how everybody stops at once, how Ps come and go | `stw` |
 //! | what happens when nobody can go on | `deadlock` |
 //!
 //! Invariants have names (I-…) and stand where they are kept. Atomics name the line that they pair with.
@@ -48,6 +49,7 @@ mod sched;
 mod schedule;
 mod sleep;
 mod steal;
+mod stw;
 mod sysmon;
 #[cfg(all(not(ringo_kernel), not(ringo_loom)))]
 pub mod testing;
@@ -66,6 +68,7 @@ pub use runq::{RING, RunQueue};
 pub use sched::{Hooks, Sched};
 pub use sleep::{now_ns, sleep_ns, sleep_until_ns};
 pub use steal::StealOrder;
+pub use stw::StopReason;
 
 use base::PreemptGuard;
 
@@ -86,6 +89,11 @@ pub fn num_goroutine() -> usize {
 /// Number of Ps.
 pub fn gomaxprocs() -> usize {
     this().procs() as usize
+}
+
+/// Set the number of Ps; the number before. 0 only asks, more than the CPUs is cut to them (Go: `GOMAXPROCS`).
+pub fn set_gomaxprocs(n: usize) -> usize {
+    this().gomaxprocs(n)
 }
 
 /// CPUs that run.

@@ -90,6 +90,17 @@ impl Sched {
         m
     }
 
+    /// `m` found nothing and may not spin.
+    pub fn model_go_idle(&self, m: &M) {
+        let p = m.p().expect("a P to drop");
+        self.go_idle(m, p)
+    }
+
+    /// A wake-up found no idle P. Before the threads of the model start.
+    pub fn model_needspinning(&self) {
+        self.needspinning.store(1, Relaxed)
+    }
+
     /// What `go_idle` does after the P was dropped.
     pub fn model_stop_looking(&self, m: &M) {
         self.stop_looking(m)

@@ -186,7 +186,7 @@ pub(crate) fn requeue_running(event: Event) -> *const arch::Context {
     let g = running(m);
     s.dropg(m, g);
     g.set_status(GStatus::Running, GStatus::Runnable);
-    if event != Event::Preempted {
+    if !matches!(event, Event::Preempted | Event::Stopped) {
         trace::emit(trace::Kind::GoYield, g.id(), 0)
     }
     s.runqput(m, g, event);

@@ -30,6 +30,9 @@ unsafe extern "C" fn safe_point_m(_: usize) -> *const arch::Context {
         "I-SWITCH: a safe point with a guard alive"
     );
     count(&m.stats.safe_points);
+    if s.gcwaiting.load(Relaxed) {
+        return requeue_running(Event::Stopped);
+    }
     let over = m.p().is_some_and(|p| s.serve_pending(m, p));
     if over && s.cfg.preempt != Preempt::Off {
         count(&m.stats.preemptions);

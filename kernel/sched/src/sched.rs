@@ -9,6 +9,7 @@ use crate::gqueue::GQueue;
 use crate::m::M;
 use crate::p::P;
 use crate::steal::StealOrder;
+use crate::stw::WorldSema;
 use crate::timers::NEVER;
 use base::config::{Config, Preempt};
 use base::shim::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
@@ -35,6 +36,8 @@ pub(crate) struct Global {
     pub midle: u64,
     /// The idle M that wakes for timers of idle Ps.
     pub poll_m: Option<u32>,
+    /// Ps that a stop of the world still waits for.
+    pub stopwait: u32,
 }
 
 /// The shared state of the scheduler (Go: `schedt`).
@@ -42,13 +45,20 @@ pub struct Sched {
     /// How it is set up.
     pub cfg: Config,
     pub(crate) hooks: Hooks,
-    /// All Ps.
+    /// All Ps that there can be: one for each CPU. Those from `nprocs` on are not in use.
     pub allp: Box<[P]>,
     /// All Ms, one for each CPU that could come.
     pub allm: Box<[M]>,
     /// Ms that run: CPUs that came. Beyond all bounds until that is known, so that early Ms are not taken for all.
     pub(crate) mcount: AtomicU32,
+    /// Ps in use (Go: `gomaxprocs`). Changes while the world stands.
+    pub(crate) nprocs: AtomicU32,
     pub(crate) lock: SpinLock<Global>,
+    pub(crate) worldsema: SpinLock<WorldSema>,
+    /// The world is stopped or being stopped: nobody runs Gs.
+    pub(crate) gcwaiting: AtomicBool,
+    /// Copy of `Global::stopwait` for the one that waits.
+    pub(crate) stopwait: AtomicU32,
     /// Length of the global run queue (I-GLOBAL).
     pub(crate) runqsize: AtomicU32,
     /// Length of the shared list of dead Gs, likewise.
@@ -65,7 +75,8 @@ pub struct Sched {
     pub(crate) poll_until_ns: AtomicU64,
     /// M0 rests: all was idle at its last look; who becomes busy wakes it.
     pub(crate) sysmonwait: AtomicBool,
-    pub(crate) order: StealOrder,
+    /// Victim orders, for each number of Ps.
+    pub(crate) orders: Box<[StealOrder]>,
     pub(crate) goidgen: AtomicU64,
     /// All Gs ever made, newest first.
     pub(crate) allgs: AtomicPtr<G>,
@@ -95,7 +106,11 @@ impl Sched {
         let s: &'static Sched = Box::leak(Box::new(Sched {
             cfg,
             hooks,
-            allp: (0..procs)
+            nprocs: AtomicU32::new(procs as u32),
+            worldsema: SpinLock::new(Rank::Channel, WorldSema::new()),
+            gcwaiting: AtomicBool::new(false),
+            stopwait: AtomicU32::new(0),
+            allp: (0..cpus)
                 .map(|i| P::new(i as u32, seed ^ (i as u64) << 32))
                 .collect(),
             allm: (0..cpus).map(|i| M::new(i as u32)).collect(),
@@ -107,6 +122,7 @@ impl Sched {
                     gfree: GQueue::new(),
                     midle: 0,
                     poll_m: None,
+                    stopwait: 0,
                 },
             ),
             runqsize: AtomicU32::new(0),
@@ -117,7 +133,7 @@ impl Sched {
             npolling: AtomicU32::new(0),
             poll_until_ns: AtomicU64::new(NEVER),
             sysmonwait: AtomicBool::new(true),
-            order: StealOrder::new(procs as u32),
+            orders: (1..=cpus as u32).map(StealOrder::new).collect(),
             goidgen: AtomicU64::new(1),
             allgs: AtomicPtr::new(core::ptr::null_mut()),
             main_started: AtomicBool::new(false),
@@ -132,7 +148,7 @@ impl Sched {
     /// Number of Ps (Go: `gomaxprocs`).
     #[inline]
     pub fn procs(&self) -> u32 {
-        self.allp.len() as u32
+        self.nprocs.load(Relaxed)
     }
 
     /// Number of Ms, which is the number of CPUs that run.

@@ -56,6 +56,10 @@ impl Sched {
                 self.stopm(m, crate::timers::NEVER);
                 continue;
             };
+            if self.gcwaiting.load(Relaxed) {
+                self.gcstopm(m, p);
+                continue;
+            }
             self.look_at_timers(m, p);
             if let Some(found) = self.find_local(m, p).or_else(|| self.find_global(p)) {
                 return Some(found);
@@ -88,9 +92,10 @@ impl Sched {
 
     #[inline]
     fn find_local(&self, m: &M, p: &P) -> Option<Found> {
-        if self.runqsize() != 0
-            && (p.schedtick().is_multiple_of(GLOBAL_EVERY) || self.chain_is_over(m))
-        {
+        // Not for the G that has just lost its slice: it would come straight back from the global queue's end, and whoever
+        // was to run now would wait for a third slice.
+        let global_first = p.schedtick().is_multiple_of(GLOBAL_EVERY) && !m.fresh_slice.load(Relaxed);
+        if self.runqsize() != 0 && (global_first || self.chain_is_over(m)) {
             m.chain.store(0, Relaxed);
             if let Some(g) = self.globrunqget() {
                 return Some(Found { g, inherit: false });

@@ -74,7 +74,7 @@ impl Sched {
             let last = pass == passes;
             // SAFETY: I-OWNER: `m` holds `p`, and this runs on g0.
             let seed = unsafe { p.owned() }.rng.next_u64() as u32;
-            for i in self.order.start(seed) {
+            for i in self.orders[self.procs() as usize - 1].start(seed) {
                 let victim = &self.allp[i];
                 if core::ptr::eq(victim, p) {
                     continue;

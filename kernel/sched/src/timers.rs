@@ -122,6 +122,20 @@ impl Timers {
         ran
     }
 
+    /// Move all timers to `other`, which is another P's. No lock is held.
+    pub(crate) fn move_to(&self, other: &Timers) {
+        let taken = {
+            let mut h = self.heap.lock();
+            let taken = core::mem::take(&mut h.entries);
+            self.publish(&h);
+            taken
+        };
+        for e in taken {
+            // SAFETY: `add`'s promise for the entry, which left the other heap.
+            unsafe { other.add(e.when_ns, e.f, e.arg) };
+        }
+    }
+
     /// I-TIMER. Called with the lock held, after each change.
     fn publish(&self, h: &Heap) {
         self.len.store(h.entries.len() as u32, Release);

@@ -6,7 +6,7 @@ use super::{Event, Place};
 #[inline]
 pub fn place(event: Event) -> Place {
     match event {
-        Event::New | Event::Ready => Place::RunNext,
+        Event::New | Event::Ready | Event::Stopped => Place::RunNext,
         Event::YieldedLocally => Place::LocalTail,
         Event::Yielded | Event::Preempted => Place::GlobalTail,
     }

@@ -16,6 +16,8 @@ pub enum Event {
     Yielded,
     /// It gave way, but only to those on its own P (Go: `goyield`).
     YieldedLocally,
+    /// The world is being stopped: it goes on right after (Go 1.26: `gopreempt_m` for a stop).
+    Stopped,
     /// Its slice was over (Go: `gopreempt_m`).
     Preempted,
 }

@@ -219,3 +219,37 @@ fn timer_against_timekeeper() {
         check_end(s, &gs)
     })
 }
+
+/// `needspinning` was left behind, and both Ms that are about to drop their Ps without having spun may see it; one does.
+/// It finds the first of two Gs, which needs the second: the duty must go on to the other M.
+#[test]
+fn needspinning_is_taken_once() {
+    explore(1, || {
+        let (s, gs) = (sched(3, 3), Gs::new(2));
+        let m0 = s.model_hold(0, 0, false);
+        let dry = [1, 2].map(|i| s.model_hold(i, i, false));
+        s.model_needspinning();
+        let (done, both) = loom::sync::mpsc::channel();
+        let others = dry.map(|m| {
+            let (gs, done) = (gs.clone(), done.clone());
+            thread::spawn(move || {
+                s.model_go_idle(m);
+                work(s, m, &gs, |i| {
+                    if i == 0 {
+                        gs.await_found(1);
+                        done.send(()).unwrap()
+                    }
+                })
+            })
+        });
+        s.model_new(m0, gs.g(0));
+        s.model_new(m0, gs.g(1));
+        both.recv().unwrap();
+        loom::skip_branch();
+        work(s, m0, &gs, |_| {});
+        for o in others {
+            o.join().unwrap()
+        }
+        check_end(s, &gs)
+    })
+}
