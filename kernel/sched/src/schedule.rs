@@ -94,7 +94,8 @@ impl Sched {
     fn find_local(&self, m: &M, p: &P) -> Option<Found> {
         // Not for the G that has just lost its slice: it would come straight back from the global queue's end, and whoever
         // was to run now would wait for a third slice.
-        let global_first = p.schedtick().is_multiple_of(GLOBAL_EVERY) && !m.fresh_slice.load(Relaxed);
+        let global_first =
+            p.schedtick().is_multiple_of(GLOBAL_EVERY) && !m.fresh_slice.load(Relaxed);
         if self.runqsize() != 0 && (global_first || self.chain_is_over(m)) {
             m.chain.store(0, Relaxed);
             if let Some(g) = self.globrunqget() {
