@@ -39,6 +39,8 @@ pub struct GStack {
     pub slot: u32,
 }
 
+#[cfg(ringo_kernel)]
+pub(crate) use imp::kept_frames;
 pub use imp::{alloc, before_execute, init, slot_bytes, slot_of};
 
 fn check_slot_bytes(bytes: usize) {
@@ -89,20 +91,25 @@ mod imp {
         SLOT_BYTES.load(Relaxed)
     }
 
+    /// Frames that are left for the growth of stacks: each CPU can need a whole slot's pages for the G that it runs.
+    /// Neither new stacks nor the heap take them, so that memory ends with an error of who asked for more, not with a
+    /// stack that cannot grow.
+    pub(crate) fn kept_frames() -> u64 {
+        (arch::num_cpus() * (slot_bytes() / PAGE_BYTES)) as u64
+    }
+
     /// A new stack, its topmost page backed.
     ///
     /// # Errors
     /// [`OutOfMemory`] if the window is full, or the frames left are those that the Gs which exist may still want.
     pub fn alloc() -> Result<GStack, OutOfMemory> {
         let bytes = slot_bytes();
-        // Each CPU can need a whole slot's pages for the G that it runs; a new G shall not take them.
-        let keep = arch::num_cpus() * (bytes / PAGE_BYTES);
         let mut slots = SLOTS.lock();
         let slot = *slots;
         if (slot + 1) * bytes > WINDOW_BYTES {
             return Err(OutOfMemory);
         }
-        let frame = frames::alloc_above(keep as u64).ok_or(OutOfMemory)?;
+        let frame = frames::alloc_above(kept_frames()).ok_or(OutOfMemory)?;
         // SAFETY: the next slot in order, under the lock; the frame is ours.
         let created = unsafe { bare::stack_slot_create(slot, frame, &mut frames::alloc) };
         if created.is_err() {

@@ -13,7 +13,7 @@
 
 use crate::class::{CLASS_BYTES, class_of};
 use crate::slab::Slab;
-use crate::{PAGE_BYTES, frames, large};
+use crate::{PAGE_BYTES, frames, gstack, large};
 use arch::bare;
 use base::lock::{Rank, SpinLock};
 use core::alloc::{GlobalAlloc, Layout};
@@ -32,7 +32,7 @@ static CLASSES: [Class; CLASS_BYTES.len()] =
 
 /// A page for a slab, or for an object of about its size.
 fn page() -> Option<*mut u8> {
-    frames::alloc().map(bare::direct)
+    frames::alloc_above(gstack::kept_frames()).map(bare::direct)
 }
 
 fn fits_page(layout: Layout) -> bool {

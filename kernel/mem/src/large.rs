@@ -1,6 +1,6 @@
 //! Objects above a page: `linked_list_allocator` over a window of addresses that grows by mapping frames.
 
-use crate::{PAGE_BYTES, frames};
+use crate::{PAGE_BYTES, frames, gstack};
 use arch::bare::{self, PageFlags};
 use base::lock::{Rank, SpinLock};
 use core::alloc::Layout;
@@ -27,16 +27,24 @@ struct Large {
 }
 
 impl Large {
-    /// Backs more of the window, so that an object of this layout fits. False if frames run out; what was backed stays.
+    /// Backs more of the window, so that an object of this layout fits. False if there are not enough frames; what was
+    /// backed stays.
     fn grow(&mut self, layout: Layout) -> bool {
         // The object, its alignment, the allocator's own words at both ends.
         let Some(need) = layout.size().checked_add(layout.align() + PAGE_BYTES) else {
             return false;
         };
-        let want = need.next_multiple_of(STEP_BYTES);
-        if want > WINDOW_BYTES - self.mapped {
+        // What cannot be had in full is not begun: pages that the window has are never given back, so a request for too
+        // much would take everybody's memory before it fails. (Two thousandths more, for page tables.)
+        let free = frames::free_frames().saturating_sub(gstack::kept_frames());
+        let can_be_had = |&bytes: &usize| {
+            let pages = (bytes / PAGE_BYTES) as u64;
+            bytes <= WINDOW_BYTES - self.mapped && pages + pages / 500 + 3 <= free
+        };
+        let wants = [STEP_BYTES, PAGE_BYTES].map(|step| need.next_multiple_of(step));
+        let Some(want) = wants.into_iter().find(can_be_had) else {
             return false;
-        }
+        };
         let before = self.mapped;
         while self.mapped < before + want {
             let Some(frame) = frames::alloc() else { break };
