@@ -1,22 +1,28 @@
 //! The control channel to the runner: QEMU's debug console, one port that takes bytes and never makes them wait.
 
 use super::lock::Lock;
+use super::nmi;
 use core::arch::asm;
 
 const PORT: u16 = 0xe9;
-/// As for the console: a holder that was stopped for good must not stop the last words.
+/// As for the console, a holder that was stopped for good must not stop the last words: tries before they break the lock.
 const SPINS: usize = 200_000;
 
 static CONTROL: Lock<()> = Lock::new(());
 
-/// Writes all of `bytes` to the control channel as one unit. Never blocks for good: after a bounded wait for the lock it
-/// writes all the same.
+/// Writes all of `bytes` to the control channel as one unit, however long the host keeps the CPU that writes another one.
+/// Only once the machine is ending, when that CPU may be stopped for good, the wait is bounded.
 pub fn control_write(bytes: &[u8]) {
-    CONTROL.with_or_break(SPINS, |()| {
+    let write = |_: &mut ()| {
         // SAFETY: reads `bytes` only; the port takes any byte. DF is clear by the ABI.
         unsafe {
             asm!("rep outsb", in("dx") PORT, inout("rsi") bytes.as_ptr() => _, inout("rcx") bytes.len() => _,
                  options(nostack, readonly, preserves_flags))
         };
-    });
+    };
+    if nmi::is_ending() {
+        CONTROL.with_or_break(SPINS, write)
+    } else {
+        CONTROL.with(write)
+    }
 }

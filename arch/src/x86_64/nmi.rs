@@ -46,6 +46,11 @@ nmi_entry:                               // on its own IST stack: rip cs rflags 
 .text
 "#, LAST_VECTORS = const offset_of!(Cpu, last_vectors), STOPPING = sym STOPPING, stop_here = sym stop_here);
 
+/// The machine is ending: whoever holds a lock may have been stopped.
+pub fn is_ending() -> bool {
+    STOPPING.load(Acquire) // pairs with the swap in `stop_other_cpus`
+}
+
 fn halt_for_good() -> ! {
     loop {
         // SAFETY: this CPU has nothing left to do; only an NMI wakes it, and it comes back here.
