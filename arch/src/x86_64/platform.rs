@@ -1,14 +1,20 @@
 //! What machine this is: its CPUs by ACPI, its clocks by measurement.
 
-use super::bare::{FrameSource, Platform};
+use super::bare::{DIRECT_BASE, FrameSource, HEAP_BASE, Platform};
 use super::paging::{self, KERNEL_CR3, NoFrames, direct};
 use super::{acpi, apic, calibrate, kstack, smp, timer, tsc};
 use crate::MAX_CPUS;
 use core::sync::atomic::Ordering::*;
 
+/// End of what the direct map's window could hold: addresses in a broken table may lie anywhere.
+const DIRECT_MAX: u64 = HEAP_BASE - DIRECT_BASE;
+
 fn read_physical(at: u64, into: &mut [u8]) -> bool {
     let end = at.saturating_add(into.len() as u64);
-    if !paging::readable(direct(at) as u64) || !paging::readable(direct(end) as u64 - 1) {
+    if end > DIRECT_MAX
+        || !paging::readable(direct(at) as u64)
+        || !paging::readable(direct(end) as u64 - 1)
+    {
         return false;
     }
     // SAFETY: both ends are mapped, and what lies between is shorter than a page.
