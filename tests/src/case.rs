@@ -189,6 +189,11 @@ pub(crate) fn figures(outcome: &Outcome) -> BTreeMap<String, String> {
     words.map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
 
+/// A figure that the test printed, as a whole number.
+pub fn figure(outcome: &Outcome, name: &str) -> Option<u64> {
+    figures(outcome).get(name)?.parse().ok()
+}
+
 fn report(why: &str, outcome: &Outcome) -> String {
     let tail = |text: &str| {
         let lines: Vec<&str> = text.lines().collect();

@@ -6,11 +6,13 @@
 
 mod case;
 mod image;
+mod runner;
 mod table;
 
-pub use case::{Case, Expect};
+pub use case::{Case, Expect, figure};
 pub use image::{image, mutant, root, runner};
 pub use ringo_runner::{Accel, Board, Outcome};
+pub use runner::{RunnerOutput, run_runner};
 pub use table::{note, summary};
 
 /// A set of words of the kernel's command line, with a name for the table.

@@ -36,13 +36,27 @@ pub(crate) fn record(
     rows().push(Row { area, name: name.into(), mode, seconds, boot: outcome.boot_to_main, figures, passed });
 }
 
+/// A run of the binary behind `cargo run`.
+pub(crate) fn record_command(area: &'static str, name: &str, took: Duration) {
+    let row = Row {
+        area,
+        name: name.into(),
+        mode: "default",
+        seconds: took.as_secs_f64(),
+        boot: None,
+        figures: BTreeMap::new(),
+        passed: true,
+    };
+    rows().push(row);
+}
+
 /// A line for the end.
 pub fn note(line: String) {
     NOTES.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(line)
 }
 
 /// Prints the table and the sums.
-pub fn summary() {
+pub fn summary(took: Duration) {
     let mut out = std::io::stderr().lock();
     let mut rows = rows();
     if rows.is_empty() {
@@ -70,6 +84,8 @@ pub fn summary() {
     for line in NOTES.lock().unwrap_or_else(std::sync::PoisonError::into_inner).iter() {
         drop(writeln!(out, "{line}"));
     }
+    let machines: f64 = rows.iter().map(|r| r.seconds).sum();
+    drop(writeln!(out, "{} machines ran {machines:.1} s in {:.1} s", rows.len(), took.as_secs_f64()));
     let mut boots: Vec<Duration> = rows.iter().filter_map(|r| r.boot).collect();
     boots.sort_unstable();
     if let Some(median) = boots.get(boots.len() / 2) {

@@ -108,7 +108,8 @@ fn life_large_closures() -> Outcome {
 
 /// Go #9869: memory of the tenth generation is that of the first.
 fn life_generations() -> Outcome {
-    let n = param("gs", 2000);
+    // Enough that the dead ones which each P keeps to itself do not count.
+    let n = param("gs", 10_000);
     let mut used = Vec::new();
     for _ in 0..10 {
         let sem = Arc::new(Semaphore::new(0));

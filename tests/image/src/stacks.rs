@@ -60,8 +60,8 @@ fn faults() -> u64 {
 fn stack_growth() -> Outcome {
     let n = param("gs", 300);
     let kib = mem::gstack::slot_bytes() as u64 / 1024;
-    // Half of the slot, at somewhat more than half a KiB a call.
-    let depth = kib * 3 / 4;
+    // Most of what a G may use, at somewhat less than 1.1 KiB a call.
+    let depth = (kib * 1024 - 2 * PAGE_BYTES as u64 - 1200) / 1100 * 3 / 4;
     let array = kib >= 256;
     let before = faults();
     let gs: Vec<_> = (0..n)
@@ -75,7 +75,7 @@ fn stack_growth() -> Outcome {
             })
         })
         .collect();
-    let bad = gs.into_iter().filter(|_| true).map(|g| g.join()).filter(|well| !well).count();
+    let bad = gs.into_iter().map(|g| g.join()).filter(|well| !well).count();
     let grown = faults() - before;
     figure!("gs", n);
     figure!("faults", grown);
@@ -105,16 +105,18 @@ fn slot_base() -> usize {
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
+/// Faults inside the handler, and those on page 1.
+fn sum() -> (u64, u64) {
+    (0..num_cpu()).fold((0, 0), |(nested, low), cpu| {
+        let s = bare_stats(cpu);
+        (nested + s.page_faults_nested, low + s.page_faults_low)
+    })
+}
+
 /// Interrupts whose frame write itself faults, inside the handler; some of them at the very end of the stack, so that the
 /// frame lies on page 1. On new stacks each time, since pages stay.
 fn stack_nested() -> Outcome {
     let (want_nested, want_low) = (param("nested", 1000), param("low", 50));
-    let sum = || {
-        (0..num_cpu()).fold((0, 0), |(nested, low), cpu| {
-            let s = bare_stats(cpu);
-            (nested + s.page_faults_nested, low + s.page_faults_low)
-        })
-    };
     static BAD: AtomicU64 = AtomicU64::new(0);
     let poker = (num_cpu() > 1).then(|| spawn(poke));
     let mut gs = Vec::new();
@@ -136,8 +138,14 @@ fn stack_nested() -> Outcome {
                 // SAFETY: nothing lives there yet: this G uses its two topmost pages only.
                 unsafe { spin_at(base + page * PAGE_BYTES + 16 * rng.below(256) as usize, 6000) }
             }
-            // SAFETY: as above; what is laid below this goes to page 1.
-            unsafe { spin_at(base + 2 * PAGE_BYTES + 64, 60_000) }
+            let before = sum().1;
+            for _ in 0..100 {
+                // SAFETY: as above; what is laid below this goes to page 1.
+                unsafe { spin_at(base + 2 * PAGE_BYTES + 64, 20_000) }
+                if sum().1 != before {
+                    break;
+                }
+            }
             if black_box(here) != [seed; 16] || recurse(60, seed) != recursed(60, seed) {
                 bump(&BAD);
             }

@@ -1,15 +1,51 @@
 //! Every test that needs a machine. `cargo test -p tests --test qemu -- wake` runs those of one area.
+//!
+//! | variable | |
+//! |---|---|
+//! | `RINGO_PATIENCE=N` | time limits N times as wide |
+//! | `RINGO_BOOTS=N` | boots in a row of each kind of machine (3) |
+//! | `RINGO_INJECTIONS=N` | injected calls that the registers test makes in all (1 000 000) |
 
+mod bad_input;
+mod boots;
+mod fair;
+mod fatal;
+mod life;
+mod programs;
 mod regs;
+mod stacks;
+mod switches;
 mod wake;
 
+use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = libtest_mimic::Arguments::from_args();
-    let cases = [regs::cases(), wake::cases()];
-    let trials = cases.into_iter().flatten().map(tests::Case::trial).collect();
+    let args = Arguments::from_args();
+    let begin = std::time::Instant::now();
+    // The long ones first, so that nobody waits for them alone at the end.
+    let cases = [
+        regs::cases(),
+        wake::cases(),
+        stacks::cases(),
+        fair::cases(),
+        boots::cases(),
+        life::cases(),
+        switches::cases(),
+        fatal::cases(),
+    ];
+    let mut trials: Vec<Trial> = cases.into_iter().flatten().map(tests::Case::trial).collect();
+    trials.extend(programs::trials());
+    trials.extend(bad_input::trials());
+    trials.extend(boots::trials());
     let conclusion = libtest_mimic::run(&args, trials);
-    tests::summary();
+    if !args.list {
+        tests::summary(begin.elapsed());
+    }
     conclusion.exit_code()
+}
+
+/// A number from the environment.
+fn env(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }

@@ -1,0 +1,65 @@
+//! Boots: numbers of CPUs, memory, boards, CPU models; and what a machine with nothing to do uses.
+
+use crate::env;
+use libtest_mimic::Trial;
+use ringo_runner::{Board, Machine};
+use std::time::Duration;
+use tests::{Case, image, note};
+
+pub fn cases() -> Vec<Case> {
+    let boots = env("RINGO_BOOTS", 3) as u32;
+    let new = |name: &str, smp| Case::new("boots", "exit_0").named(name).smp(smp);
+    let mut all = Vec::new();
+    for smp in [1, 2, 4, 8, 16] {
+        all.push(new("q35", smp).boots(boots));
+        all.push(new("microvm", smp).boots(boots.div_ceil(3)).machine(|m| m.board = Board::Microvm));
+    }
+    for mib in [64u64, 128, 1024, 3000, 4096, 8192] {
+        for (name, board) in [("q35", Board::Q35), ("microvm", Board::Microvm)] {
+            let change = move |m: &mut Machine| {
+                m.mem_bytes = mib << 20;
+                m.board = board;
+            };
+            all.push(new(&format!("{mib} MiB {name}"), 2).machine(change));
+        }
+    }
+    for model in ["max", "qemu64"] {
+        for (name, board) in [("q35", Board::Q35), ("microvm", Board::Microvm)] {
+            let change = move |m: &mut Machine| {
+                m.cpu = model.into();
+                m.board = board;
+            };
+            // With work, not only a boot: features of the model matter to switches and to floating point.
+            let stress = Case::new("boots", "stress").named(&format!("{model} {name}"));
+            all.push(stress.smp(2).arg("size", 1).machine(change));
+        }
+    }
+    all.push(new("one of 8 CPUs is there", 1).machine(|m| m.max_cpus = Some(8)));
+    all.push(new("3 of 8 CPUs are there", 3).machine(|m| m.max_cpus = Some(8)));
+    let refused = |name: &str| new(name, 2).exit(1).says("ringo: ");
+    all.push(refused("more Ps than CPUs").word("procs=3").says("procs=3 is more than the 2 CPUs"));
+    all.push(refused("an unknown key").word("nonsense=3").says("nonsense"));
+    all.push(refused("a wrong value").word("preempt=often").says("preempt takes async, coop or off"));
+    all
+}
+
+pub fn trials() -> Vec<Trial> {
+    vec![Trial::test("boots::idle smp=4", || idle().map_err(Into::into))]
+}
+
+/// Processor time of a machine that sleeps, from two sleeps of different length: what boot and end cost falls out.
+fn idle() -> Result<(), String> {
+    let machine = |ms: u64| {
+        let mut m = Machine::new(image()?, "idle");
+        m.smp = 4;
+        m.args = vec!["idle".into(), format!("ms={ms}")];
+        m.timeout = Some(Duration::from_secs(120));
+        let outcome = m.run().map_err(|e| e.to_string())?;
+        if outcome.exit == 0 { Ok(outcome) } else { Err(format!("exit status {}", outcome.exit)) }
+    };
+    let (short, long) = (machine(500)?, machine(4500)?);
+    let used = long.cpu_time.saturating_sub(short.cpu_time).as_secs_f64();
+    let share = used / 4.0;
+    note(format!("idle machine at 4 CPUs: {:.2} % of one host CPU", share * 100.0));
+    if share < 0.05 { Ok(()) } else { Err(format!("an idle machine uses {:.1} % of a CPU", share * 100.0)) }
+}
