@@ -9,6 +9,7 @@ pub use super::paging::{
 };
 pub use super::percpu::RESERVE_MAX;
 pub use super::platform::init_platform;
+pub use super::smp::bring_up_cpus;
 pub use super::stacks::{
     reserve_len, reserve_push, set_stack_slot_bytes, stack_page_take, stack_slot_create,
 };

@@ -62,8 +62,12 @@ static APIC_ID: [AtomicU32; MAX_CPUS] = [const { AtomicU32::new(0) }; MAX_CPUS];
 static NUMBER: [AtomicU32; MAX_CPUS] = [const { AtomicU32::new(0) }; MAX_CPUS];
 /// Places in use, the first CPU's (0) included.
 static FOUND: AtomicUsize = AtomicUsize::new(1);
-/// CPUs that run.
+/// CPUs that run, or wait for GO.
 static CPUS: AtomicUsize = AtomicUsize::new(1);
+/// `bring_up_cpus` was called.
+static BROUGHT_UP: AtomicBool = AtomicBool::new(false);
+/// Places of the CPUs that wait for GO.
+static WAITING: AtomicU64 = AtomicU64::new(0);
 /// `fn(usize)` of `start_cpus`.
 static ENTRY: AtomicUsize = AtomicUsize::new(0);
 /// All that will come are there.
@@ -124,7 +128,7 @@ ap_entry:
     INVITED = const INVITED, ARRIVED = const ARRIVED, STRIDE = const size_of::<Cpu>(),
     G0_TOP = const offset_of!(Cpu, g0_top), ap_main = sym ap_main);
 
-/// CPUs that run, this one included.
+/// CPUs that run (before `start_cpus`: that will), this one included.
 pub fn num_cpus() -> usize {
     CPUS.load(Relaxed)
 }
@@ -154,15 +158,15 @@ fn each(set: u64) -> impl Iterator<Item = usize> {
     (0..MAX_CPUS).filter(move |&place| set & 1 << place != 0)
 }
 
-/// Starts CPUs until `want` run, this one included. Each calls `entry(number)` on its g0 stack: `preempt_count` 1, IF=0,
-/// `m_ptr` and `curg` null, its timer stopped. Returns how many run; numbers are dense from 0. Those that did not come
-/// within a second are named on the console. This CPU's timer is used meanwhile; if the caller had armed it, it fires early.
+/// Wakes CPUs until `want` are there, this one included; each sets itself up and halts until `start_cpus`. Returns how many
+/// there are; numbers are dense from 0. Those that did not come within a second are named on the console. This CPU's timer
+/// is used meanwhile and is stopped afterwards.
 ///
 /// # Safety
-/// Once, on CPU 0, after `init_platform`. `entry` does not return (if it does, that CPU halts for good).
-pub unsafe fn start_cpus(want: usize, entry: fn(usize)) -> usize {
+/// Once, on CPU 0 with interrupts off, after `init_platform`.
+pub unsafe fn bring_up_cpus(want: usize) -> usize {
     let places = want.clamp(1, found());
-    ENTRY.store(entry as usize, Relaxed);
+    BROUGHT_UP.store(true, Relaxed);
     if places == 1 {
         return 1;
     }
@@ -181,10 +185,26 @@ pub unsafe fn start_cpus(want: usize, entry: fn(usize)) -> usize {
             .fold(0, |set, (place, _)| set | 1 << place);
     }
     let n = 1 + ready.count_ones() as usize;
+    WAITING.store(ready, Relaxed);
     CPUS.store(n, Relaxed);
-    go(ready);
-    preempt::raise_pending(crate::PENDING_TIMER); // what it was armed for is lost: whoever armed it looks at the clock
     n
+}
+
+/// Lets the CPUs run that [`bring_up_cpus`] has brought, which is called first if nobody has, for `want`. Each calls
+/// `entry(number)` on its g0 stack: `preempt_count` 1, IF=0, `m_ptr` and `curg` null, its timer stopped. Returns how many
+/// run, this one included. If the caller had armed this CPU's timer, it fires early.
+///
+/// # Safety
+/// Once, on CPU 0, after `init_platform`. `entry` does not return (if it does, that CPU halts for good).
+pub unsafe fn start_cpus(want: usize, entry: fn(usize)) -> usize {
+    ENTRY.store(entry as usize, Relaxed);
+    if !BROUGHT_UP.load(Relaxed) {
+        // SAFETY: once, and as the caller promises.
+        unsafe { bring_up_cpus(want) };
+    }
+    go(WAITING.load(Relaxed));
+    preempt::raise_pending(crate::PENDING_TIMER); // what it was armed for may be lost: whoever armed it looks at the clock
+    num_cpus()
 }
 
 fn number(places: u64) {
@@ -341,8 +361,8 @@ extern "C" fn ap_main(cpu: usize, place: usize) -> ! {
     preempt::take_pending();
     TSC_SEEN[place].store(mine, Relaxed);
     STATE[place].store(RUNNING, Release); // pairs with the Acquire in `go`
-    // SAFETY: stored from a `fn(usize)` before this CPU was invited.
-    let entry: fn(usize) = unsafe { core::mem::transmute(ENTRY.load(Acquire)) };
+    // SAFETY: stored from a `fn(usize)` before GO.
+    let entry: fn(usize) = unsafe { core::mem::transmute(ENTRY.load(Relaxed)) };
     entry(cpu);
     loop {
         irq::irq_disable();

@@ -46,28 +46,23 @@ unsafe extern "C" fn kernel_main(info: &'static mut BootInfo) -> ! {
     if let Err(why) = super::arm_points(&cfg) {
         refuse(format_args!("{why}"))
     }
-    // SAFETY: once, on CPU 0, preemption off since `init_bsp`.
-    let s = unsafe { prepare(cfg, module.args(), cpus) };
-    SCHED.store(s as *const Sched as *mut Sched, Release);
-    // SAFETY: once; `enter` never returns.
-    let came = unsafe { bare_start(s, cpus) };
-    s.set_mcount(came);
-    enter(0);
-    unreachable!("an M of the bare machine ended")
-}
-
-/// # Safety
-/// Once, on CPU 0.
-unsafe fn bare_start(s: &'static Sched, cpus: usize) -> usize {
-    // SAFETY: handed on.
-    let came = unsafe { arch::start_cpus(cpus, enter) };
-    if s.procs() as usize > came {
+    // SAFETY: once, on CPU 0, interrupts off.
+    let came = unsafe { bare::bring_up_cpus(cpus) };
+    if let Some(procs) = cfg.procs
+        && procs as usize > came
+    {
         refuse(format_args!(
-            "only {came} of {cpus} CPUs started, too few for {} Ps; try --procs {came}",
-            s.procs()
+            "only {came} of {cpus} CPUs started, too few for {procs} Ps; try --procs {came}"
         ))
     }
-    came
+    // SAFETY: once, on CPU 0, preemption off since `init_bsp`.
+    let s = unsafe { prepare(cfg, module.args(), came) };
+    SCHED.store(s as *const Sched as *mut Sched, Release);
+    s.set_mcount(came);
+    // SAFETY: once, on CPU 0; `enter` never returns.
+    unsafe { arch::start_cpus(came, enter) };
+    enter(0);
+    unreachable!("an M of the bare machine ended")
 }
 
 /// Where each CPU becomes an M.
@@ -91,6 +86,11 @@ fn configure(module: &Module) -> Config {
 /// Page tables, then the frames that are left. Frames for the page tables themselves come first, from memory that the boot
 /// tables reach.
 fn init_memory(info: &BootInfo) {
+    if info.memory_regions.is_empty() {
+        refuse(format_args!(
+            "the loader left no memory map; start the kernel by PVH, as QEMU's -kernel does"
+        ))
+    }
     let mut ram = [(0u64, 0u64); RAM_PIECES];
     let mut n = 0;
     for r in info.memory_regions.iter() {
