@@ -25,7 +25,7 @@ where
 /// Ends the program with exit status `code`; 0 is success. Runs what [`at_exit`] registered, waits for no goroutine.
 ///
 /// If two goroutines call it, the first one ends the program and the other waits. Called from within an `at_exit`
-/// function, it leaves out the ones that have not run.
+/// function, it leaves out the ones that have not run. While another goroutine panics it waits: the panic ends the program.
 pub fn exit(code: i32) -> ! {
     let me = sched::current().id();
     // Relaxed: only the numbers count, the callbacks are under their lock.
@@ -33,6 +33,10 @@ pub fn exit(code: i32) -> ! {
         Ok(_) => run_callbacks(),
         Err(other) if other == me => {}
         Err(_) => wait_for_the_end(),
+    }
+    // A panic elsewhere ends the program, whatever comes while its message is put together (Go: `main`, `panicking`).
+    if crate::fatal::another_panics(me) {
+        wait_for_the_end()
     }
     end_machine(code)
 }
@@ -62,8 +66,10 @@ fn wait_for_the_end() -> ! {
 /// The status goes to the runner over the control channel, since the exit device carries none but the kernel's own.
 #[cfg(ringo_kernel)]
 fn end_machine(code: i32) -> ! {
-    let event = alloc::format!("\u{1}{{\"event\":\"exit\",\"code\":{code}}}\n");
-    arch::control_write(event.as_bytes());
+    // Without the heap, which may be what the program has used up.
+    crate::fatal::say(format_args!(
+        "\u{1}{{\"event\":\"exit\",\"code\":{code}}}\n"
+    ));
     arch::exit(exit_code(code))
 }
 

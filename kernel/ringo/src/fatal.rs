@@ -17,12 +17,26 @@ mod report;
 use arch::ExitCode;
 use arch::upcalls::{Fatal, FatalKind, Upcalls};
 use core::fmt::{self, Write};
-use core::sync::atomic::{AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use out::Out;
 use sched::Sched;
 
 /// CPU that reports, plus 1; 0: all is well.
 static REPORTER: AtomicUsize = AtomicUsize::new(0);
+
+/// Goroutine that began to panic last; 0: none, `u64::MAX`: code of no goroutine.
+static PANICS: AtomicU64 = AtomicU64::new(0);
+
+fn panic_begins() {
+    // SeqCst: pairs with the load in `another_panics`.
+    PANICS.store(sched::try_current().map_or(u64::MAX, |g| g.id()), SeqCst)
+}
+
+/// Is a panic under way that is not goroutine `me`'s own? It ends the program.
+pub(crate) fn another_panics(me: u64) -> bool {
+    let who = PANICS.load(SeqCst);
+    who != 0 && who != me
+}
 
 /// The table that the machine layer calls up through.
 pub(crate) fn upcalls() -> Upcalls {
@@ -103,6 +117,7 @@ fn panic(info: &core::panic::PanicInfo) -> ! {
     unsafe {
         core::arch::asm!("mov {}, rbp", out(reg) rbp, options(nomem, nostack, preserves_flags))
     };
+    panic_begins();
     // The message first, while this goroutine may still be preempted: a Display of it may park, or panic in turn.
     let mut message = out::Message::new();
     if report::begin_panic() {
@@ -118,6 +133,7 @@ fn panic(info: &core::panic::PanicInfo) -> ! {
 /// A panic on the host machine: std's report, Go's exit status.
 #[cfg(not(ringo_kernel))]
 pub(crate) fn host_panic(info: &std::panic::PanicHookInfo) {
+    panic_begins();
     let text = info.payload_as_str().unwrap_or("(no text)");
     match info.location() {
         Some(at) => say(format_args!(

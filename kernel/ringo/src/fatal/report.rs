@@ -61,11 +61,10 @@ pub(super) fn exception(e: &Fatal, kind: &str) {
                 "fatal error: stack overflow: goroutine {} used up its {kib} KiB of stack",
                 g.id()
             );
-            let _ = writeln!(
-                out,
-                "\tlarger stacks: --set stack_kib={} (up to 1024)",
-                (kib * 2).min(1024)
-            );
+            if kib < 1024 {
+                let more = kib * 2;
+                let _ = writeln!(out, "\tlarger stacks: --set stack_kib={more} (up to 1024)");
+            }
         }
         (FatalKind::Exception, _) => {
             let _ = writeln!(out, "fatal error: exception {} on CPU {}", e.vector, e.cpu);
@@ -165,32 +164,25 @@ fn one_cpu(m: &M) {
 
 /// All goroutines that exist, oldest first as far as they fit.
 pub(super) fn goroutines(s: &'static Sched, except: Option<GRef>) {
-    let mut shown = 0;
-    let mut more = 0;
-    // The list holds the newest first; numbers tell the order, so look for the next larger one each time.
-    let mut last = 0;
-    while shown < SHOWN {
-        let Some(g) = next_by_id(s, last) else { break };
-        last = g.id();
-        if Some(g) != except {
-            shown += 1;
-            goroutine(g)
-        }
-    }
-    s.for_each_g(|g| more += (g.status() != GStatus::Dead && g.id() > last) as usize);
-    if more > 0 {
-        super::say(format_args!("\n… and {more} more goroutines\n"))
-    }
-}
-
-fn next_by_id(s: &Sched, after: u64) -> Option<GRef> {
-    let mut best: Option<GRef> = None;
+    // The list holds the newest first, and there may be a hundred thousand: one pass that keeps the oldest, sorted.
+    let mut oldest: [Option<GRef>; SHOWN] = [None; SHOWN];
+    let (mut kept, mut all) = (0, 0);
     s.for_each_g(|g| {
-        if g.status() != GStatus::Dead && g.id() > after && best.is_none_or(|b| g.id() < b.id()) {
-            best = Some(g)
+        if g.status() == GStatus::Dead || Some(g) == except {
+            return;
+        }
+        all += 1;
+        let at = oldest[..kept].partition_point(|o| o.is_some_and(|o| o.id() < g.id()));
+        if at < SHOWN {
+            kept = (kept + 1).min(SHOWN);
+            oldest[at..kept].rotate_right(1);
+            oldest[at] = Some(g);
         }
     });
-    best
+    oldest.iter().flatten().for_each(|&g| goroutine(g));
+    if all > kept {
+        super::say(format_args!("\n… and {} more goroutines\n", all - kept))
+    }
 }
 
 fn goroutine(g: GRef) {
