@@ -250,8 +250,8 @@ impl Sched {
     fn drop_p_and_look_again(&self, m: &M, p: &'static P) -> bool {
         let spins = m.spinning.load(Relaxed);
         let mut gl = self.lock.lock();
-        if !gl.runq.is_empty() {
-            return false;
+        if !gl.runq.is_empty() || self.gcwaiting.load(Relaxed) {
+            return false; // a stop of the world has counted the idle Ps already
         }
         if !spins && self.needspinning.load(Relaxed) != 0 && !mutant("no_needspinning") {
             self.needspinning.store(0, SeqCst);

@@ -1,0 +1,246 @@
+//! Stopping the world, and changing the number of Ps while it stands (Go: proc.go, `stopTheWorldWithSema`,
+//! `startTheWorldWithSema`, `gcstopm`, `procresize`; debug.go, `GOMAXPROCS`).
+//!
+//! ```text
+//!   caller, on g0                          every other M with a P
+//!   gcwaiting = true, take idle Ps ──────► safe point or next look for work: the running G to its P's runnext,
+//!   ask again every 100 µs                 gcstopm: P given up, M listed as idle, stopwait -= 1
+//!   stopwait = 0: the world stands
+//!   … the change …
+//!   gcwaiting = false; each P with work ─► back to the M that held it last, which carries on with the same G
+//!   Ps without work to the idle list, one M woken
+//! ```
+//!
+//! **I-STW** While the world stands, every P but the caller's is held by nobody and on no list; nothing changes a P but the
+//! caller.
+//!
+//! The caller waits on g0 with interrupts enabled and holds no lock. A G that no safe point reaches (`preempt=off`, a loop
+//! without calls) makes it wait for ever, as in Go.
+
+use crate::g::WaitReason;
+use crate::gqueue::GQueue;
+use crate::m::M;
+use crate::p::P;
+use crate::park::{current, goready, park_unlock};
+use crate::sched::{Global, Sched};
+use crate::schedule::m_on_g0;
+use base::PreemptGuard;
+use base::shim::Ordering::*;
+
+/// How long a stop waits before it asks again those that have not come.
+const ASK_AGAIN_NS: u64 = 100_000;
+
+/// Why the world is stopped: what a trace names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum StopReason {
+    /// The number of Ps changes.
+    GoMaxProcs = 1,
+    /// A caller wants to look at everything at once.
+    Look = 2,
+}
+
+/// Who may stop the world: one G at a time, first come, first served (Go: `worldsema`).
+pub(crate) struct WorldSema {
+    held: bool,
+    waiting: GQueue,
+}
+
+impl WorldSema {
+    pub(crate) const fn new() -> Self {
+        Self {
+            held: false,
+            waiting: GQueue::new(),
+        }
+    }
+}
+
+impl Sched {
+    fn acquire_world(&self) {
+        let mut w = self.worldsema.lock();
+        if w.held {
+            w.waiting.push_back(current());
+            park_unlock(w, WaitReason::StoppingTheWorld) // the one before hands it over
+        } else {
+            w.held = true
+        }
+    }
+
+    fn release_world(&self) {
+        let mut w = self.worldsema.lock();
+        let next = w.waiting.pop();
+        w.held = next.is_some();
+        drop(w);
+        if let Some(g) = next {
+            goready(g)
+        }
+    }
+
+    /// Call `f` on g0 while nothing else runs Gs. From a goroutine that holds no guard.
+    pub fn with_world_stopped<R>(&'static self, reason: StopReason, f: impl FnOnce(&M) -> R) -> R {
+        struct Call<F, R> {
+            reason: StopReason,
+            f: Option<F>,
+            result: Option<R>,
+        }
+        extern "C" fn on_g0<F: FnOnce(&M) -> R, R>(arg: usize) {
+            // SAFETY: the frame below, which waits for this call.
+            let call = unsafe { &mut *(arg as *mut Call<F, R>) };
+            let m = m_on_g0();
+            let s = m.sched();
+            s.stop_the_world(m, call.reason);
+            call.result = call.f.take().map(|f| f(m));
+            s.start_the_world(m);
+        }
+        fn target<F: FnOnce(&M) -> R, R>(_: &Call<F, R>) -> extern "C" fn(usize) {
+            on_g0::<F, R>
+        }
+        self.acquire_world();
+        let mut call = Call {
+            reason,
+            f: Some(f),
+            result: None,
+        };
+        let run = target(&call);
+        let guard = PreemptGuard::new();
+        // SAFETY: preemption is off, this is a G's stack, and `on_g0` comes back to it.
+        unsafe { arch::on_g0(run, &raw mut call as usize) };
+        drop(guard);
+        self.release_world();
+        call.result.expect("the call came back")
+    }
+
+    /// Returns when every other P is stopped (I-STW).
+    fn stop_the_world(&self, m: &M, reason: StopReason) {
+        trace::emit(trace::Kind::StopTheWorld, 0, reason as u32);
+        let mut gl = self.lock.lock();
+        let idle = self.pidle.swap(0, AcqRel).count_ones();
+        gl.stopwait = self.procs() - 1 - idle;
+        self.stopwait.store(gl.stopwait, Relaxed);
+        // SeqCst: an M that takes a P after this sees it when it next looks for work; one that runs a G is told below.
+        self.gcwaiting.store(true, SeqCst);
+        drop(gl);
+        // Acquire: pairs with the store in `gcstopm`: what was done on those Ps is seen.
+        while self.stopwait.load(Acquire) != 0 {
+            self.preempt_all(m);
+            let again = arch::now_ns() + ASK_AGAIN_NS;
+            let mut round = 0;
+            while self.stopwait.load(Acquire) != 0 && arch::now_ns() < again {
+                base::shim::spin_wait(round);
+                round += 1
+            }
+        }
+    }
+
+    /// Ask every M that runs a G to come to a safe point (Go: `preemptall`).
+    fn preempt_all(&self, except: &M) {
+        let ms = self.allm.iter().take(self.mcount() as usize);
+        for m in ms.filter(|m| m.id() != except.id() && m.p().is_some()) {
+            // SAFETY: set before the M first ran, not written since.
+            if let Some(cpu) = unsafe { *m.cpu.get() } {
+                arch::wake_cpu(cpu)
+            }
+        }
+    }
+
+    /// The world is being stopped and this M came by: give the P up and wait (Go: `gcstopm`). Returns like `stopm`.
+    #[cold]
+    pub(crate) fn gcstopm(&self, m: &M, p: &'static P) {
+        let mut gl = self.lock.lock();
+        if !self.gcwaiting.load(Relaxed) {
+            return;
+        }
+        if m.spinning.swap(false, Relaxed) {
+            self.nmspinning.fetch_sub(1, SeqCst);
+        }
+        p.m.store(core::ptr::null_mut(), Relaxed);
+        m.set_p(None);
+        gl.stopwait -= 1;
+        // Release: pairs with the load in `stop_the_world`.
+        self.stopwait.store(gl.stopwait, Release);
+        self.wait_listed(gl, m)
+    }
+
+    /// Go's `startTheWorldWithSema`: every P with work gets an M, and one more M is woken.
+    fn start_the_world(&self, m: &M) {
+        let mut woken = 0u64;
+        let mut gl = self.lock.lock();
+        self.gcwaiting.store(false, SeqCst);
+        let mine = m.p().map(|p| p.id());
+        for i in (0..self.procs() as usize).filter(|&i| Some(i) != mine) {
+            let p = self.p_static(i);
+            let to = if p.runq.is_empty() {
+                None
+            } else {
+                self.mget(&mut gl, p)
+            };
+            match to {
+                Some(to) => {
+                    to.nextp.store(p as *const P as *mut P, Release);
+                    woken |= 1 << to.id()
+                }
+                None => {
+                    debug_assert!(p.runq.is_empty(), "as many Ms stopped as Ps");
+                    self.pidle.store(self.pidle.load(Relaxed) | 1 << i, Relaxed)
+                }
+            }
+        }
+        drop(gl);
+        trace::emit(trace::Kind::StopTheWorld, 0, 0);
+        for to in self.allm.iter().filter(|to| woken & (1 << to.id()) != 0) {
+            self.notewakeup(to)
+        }
+        self.wakep()
+    }
+
+    /// Set the number of Ps to `n`, at least 1 and at most the CPUs; the number before. 0 only asks (Go: `GOMAXPROCS`).
+    pub fn gomaxprocs(&'static self, n: usize) -> usize {
+        let before = self.procs() as usize;
+        let n = n.min(self.mcount() as usize);
+        if n == 0 || n == before {
+            return before;
+        }
+        self.with_world_stopped(StopReason::GoMaxProcs, |m| {
+            let before = self.procs() as usize;
+            self.procresize(m, n);
+            before
+        })
+    }
+
+    /// The world stands: make it `n` Ps. The caller keeps its P, or gets P0 if its own is gone (Go: `procresize`).
+    fn procresize(&self, m: &M, n: usize) {
+        let before = self.procs() as usize;
+        let own = m.p().expect("the caller holds a P");
+        let keep = if own.id() < n { own } else { self.p_static(0) };
+        if keep.id() != own.id() {
+            own.m.store(core::ptr::null_mut(), Relaxed);
+            m.set_p(None);
+            self.acquirep(m, keep)
+        }
+        let mut gl = self.lock.lock();
+        for i in n..before {
+            self.retire(&mut gl, self.p_static(i))
+        }
+        self.nprocs.store(n as u32, Relaxed);
+        drop(gl);
+        for i in n..before {
+            self.p_static(i).timers.move_to(&keep.timers)
+        }
+        self.arm(m, keep)
+    }
+
+    /// Take everything out of a P that goes away: its Gs go to the head of the global queue, in their order.
+    fn retire(&self, gl: &mut Global, p: &'static P) {
+        let mut q = GQueue::new();
+        while let Some((g, _)) = p.runq.get() {
+            q.push_back(g)
+        }
+        q.append(&mut gl.runq);
+        gl.runq = q;
+        self.runqsize.store(gl.runq.len(), Release);
+        // SAFETY: I-STW: nobody holds the P.
+        let owned = unsafe { p.owned() };
+        gl.gfree.append(&mut owned.gfree);
+        self.gfreesize.store(gl.gfree.len(), Relaxed);
+    }
+}
