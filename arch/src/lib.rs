@@ -25,6 +25,10 @@ mod acpi;
 #[cfg(all(test, not(ringo_kernel)))]
 #[path = "x86_64/explain.rs"]
 mod explain;
+/// As `acpi`.
+#[cfg(all(test, not(ringo_kernel)))]
+#[path = "x86_64/pci_scan.rs"]
+mod pci_scan;
 #[cfg(not(ringo_kernel))]
 #[path = "host/mod.rs"]
 mod imp;
@@ -41,6 +45,9 @@ pub const PENDING_TIMER: u32 = 1;
 pub const PENDING_RESCHED: u32 = 2;
 /// `pending` bit: a device raised an MSI-X interrupt.
 pub const PENDING_DEVICE: u32 = 4;
+
+/// `pending` bit: a fault point wants the running G to lose its CPU at the next safe point.
+pub const PENDING_PREEMPT: u32 = 8;
 
 /// How the machine is left. The value goes to the `isa-debug-exit` device; QEMU's status is twice that plus one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

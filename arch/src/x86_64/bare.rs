@@ -7,6 +7,9 @@ use x86_64::instructions::port::PortWriteOnly;
 pub use super::paging::{
     NoFrames, PageFlags, direct, init_paging, kernel_image_phys, map_pages, readable,
 };
+pub use super::pci::{
+    ConfigRegionAccess, PciAddress, PciError, PciFunction, PciSpace, map_registers,
+};
 pub use super::percpu::RESERVE_MAX;
 pub use super::platform::init_platform;
 pub use super::smp::bring_up_cpus;

@@ -12,6 +12,7 @@
 //! | `paging` | page tables |
 //! | `apic`, `timer`, `tsc`, `calibrate` | local APIC and IPIs, one-shot timer, clock |
 //! | `acpi`, `platform`, `smp` | which CPUs and clocks there are, starting the CPUs |
+//! | `pci`, `pci_scan` | configuration space, registers of devices |
 //! | `irq`, `lock` | the interrupt flag, a spin lock for devices |
 //! | `serial`, `control`, `exit` | console, control channel, end |
 //! | `mem.S` | memcpy and friends |
@@ -31,6 +32,8 @@ mod kstack;
 mod lock;
 mod nmi;
 mod paging;
+mod pci;
+mod pci_scan;
 mod percpu;
 mod platform;
 mod preempt;

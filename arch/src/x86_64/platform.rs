@@ -2,14 +2,14 @@
 
 use super::bare::{DIRECT_BASE, FrameSource, HEAP_BASE, Platform};
 use super::paging::{self, KERNEL_CR3, NoFrames, direct};
-use super::{acpi, apic, calibrate, kstack, smp, timer, tsc};
+use super::{acpi, apic, calibrate, kstack, pci, smp, timer, tsc};
 use crate::MAX_CPUS;
 use core::sync::atomic::Ordering::*;
 
 /// End of what the direct map's window could hold: addresses in a broken table may lie anywhere.
 const DIRECT_MAX: u64 = HEAP_BASE - DIRECT_BASE;
 
-fn read_physical(at: u64, into: &mut [u8]) -> bool {
+pub fn read_physical(at: u64, into: &mut [u8]) -> bool {
     let end = at.saturating_add(into.len() as u64);
     if end > DIRECT_MAX
         || !paging::readable(direct(at) as u64)
@@ -33,6 +33,7 @@ pub unsafe fn init_platform(
     rsdp: Option<u64>,
     frames: FrameSource,
 ) -> Result<Platform, &'static str> {
+    pci::RSDP.store(rsdp.unwrap_or(0), Relaxed);
     let me = apic::id();
     let (mut too_many, mut first_left_out) = (0, 0);
     let add = |id: u32| {
