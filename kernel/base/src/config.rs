@@ -46,7 +46,7 @@ pub struct Config {
     pub handoff: bool,
     /// Whether an M looks for work for a while before it halts its CPU.
     pub spin: bool,
-    /// Whether each P has an allocation cache.
+    /// Whether each CPU keeps free heap objects and page frames at hand.
     pub mcache: bool,
     /// How a G waits for the network.
     pub netpoll: Netpoll,
@@ -96,7 +96,7 @@ impl Config {
         sysmon: true,
         handoff: false,
         spin: true,
-        mcache: false,
+        mcache: true,
         netpoll: Netpoll::Park,
         policy: Policy::Go,
         stack_kib: 256,

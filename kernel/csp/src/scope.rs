@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::marker::PhantomData;
 use core::panic::Location;
-use core::sync::atomic::Ordering;
+
 use sched::WaitReason;
 
 /// Runs `f`, which may start goroutines that borrow from this stack; returns when all of them have ended, by return or
@@ -35,17 +35,19 @@ where
     let me = sched::current();
     let open = Open {
         running: &scope.running,
-        outer: me.param.load(Ordering::Relaxed) as *const Open,
+        outer: me.scope_head() as *const Open,
     };
-    me.param.store(&raw const open as usize, Ordering::Relaxed);
+    // SAFETY: this is `me`, and `open` stays in this frame until it is taken off again.
+    unsafe { me.set_scope_head(&raw const open as usize) };
     let value = f(&scope);
     scope.running.wait(WaitReason::Join);
-    me.param.store(open.outer as usize, Ordering::Relaxed);
+    // SAFETY: this is `me`; the outer scope is still open.
+    unsafe { me.set_scope_head(open.outer as usize) };
     value
 }
 
-/// One scope that a goroutine is inside of, on its own stack. The innermost is found through the G's `param` word,
-/// which nothing else uses; it is 0 again when the goroutine ends.
+/// One scope that a goroutine is inside of, on its own stack. The innermost is found through the G's `scope_head`;
+/// it is 0 again when the goroutine ends.
 struct Open {
     running: *const Arc<Counter>,
     outer: *const Open,
@@ -55,14 +57,15 @@ struct Open {
 /// frames.
 pub(crate) fn wait_for_open_scopes() {
     let me = sched::current();
-    let mut at = me.param.load(Ordering::Relaxed) as *const Open;
+    let mut at = me.scope_head() as *const Open;
     while !at.is_null() {
         // SAFETY: the frames of open scopes are above us on this very stack.
         let (running, outer) = unsafe { (&*(*at).running, (*at).outer) };
         running.wait(WaitReason::Join);
         at = outer;
     }
-    me.param.store(0, Ordering::Relaxed);
+    // SAFETY: this is `me`; no scope is open any more.
+    unsafe { me.set_scope_head(0) };
 }
 
 /// Where [`scope`]'s goroutines are started.

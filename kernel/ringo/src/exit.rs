@@ -66,6 +66,9 @@ fn wait_for_the_end() -> ! {
 /// The status goes to the runner over the control channel, since the exit device carries none but the kernel's own.
 #[cfg(ringo_kernel)]
 fn end_machine(code: i32) -> ! {
+    if crate::start::config().json {
+        say_stats()
+    }
     // Without the heap, which may be what the program has used up.
     crate::fatal::say(format_args!(
         "\u{1}{{\"event\":\"exit\",\"code\":{code}}}\n"
@@ -80,6 +83,23 @@ fn end_machine(code: i32) -> ! {
         crate::eprintln!("exit status {code}");
     }
     arch::exit(exit_code(code))
+}
+
+/// The run's figures, for `--json`.
+#[cfg(ringo_kernel)]
+fn say_stats() {
+    let c = crate::machine::counts();
+    crate::fatal::say(format_args!(
+        "\u{1}{{\"event\":\"stats\",\"since_start_ns\":{},\"switches\":{},\"steals\":{},\"stolen\":{},\"preemptions\":{},\"halts\":{},\"wakes\":{},\"timers\":{}}}\n",
+        sched::now_ns(),
+        c.switches,
+        c.steals,
+        c.stolen,
+        c.preemptions,
+        c.halts,
+        c.wakes,
+        c.timers
+    ));
 }
 
 fn exit_code(code: i32) -> arch::ExitCode {

@@ -81,6 +81,7 @@ fn take_over() {
 }
 
 fn leave(kind: &str) -> ! {
+    report::events();
     say(format_args!(
         "\u{1}{{\"event\":\"fatal\",\"kind\":\"{kind}\"}}\n"
     ));

@@ -5,7 +5,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use base::config::Config;
+use base::config::{Config, LogLevel};
 use sched::{Hooks, Sched};
 
 #[cfg(ringo_kernel)]
@@ -51,6 +51,16 @@ fn arm_points(cfg: &Config) -> Result<(), String> {
     }
 }
 
+/// Events that each CPU keeps where they are kept.
+const EVENTS: usize = 4096;
+
+/// `--log trace` keeps the scheduler's events; a report then shows the last ones of each CPU.
+fn record_events(cfg: &Config, cpus: usize) {
+    if cfg.log == LogLevel::Trace && trace::init(cpus, EVENTS).is_ok() {
+        trace::set_on(true)
+    }
+}
+
 /// A scheduler whose P0 holds the main goroutine. `cpus`: how many may come.
 ///
 /// # Safety
@@ -58,6 +68,7 @@ fn arm_points(cfg: &Config) -> Result<(), String> {
 unsafe fn prepare(cfg: Config, args: Vec<String>, cpus: usize) -> &'static Sched {
     STARTED.call_once(|| Started { cfg, args });
     crate::log::init(cfg.log);
+    record_events(&cfg, cpus);
     let s = Sched::new(
         cfg,
         cpus,
@@ -80,6 +91,12 @@ fn runtime_main() {
         sched::now_ns()
     );
     arch::control_write(event.as_bytes());
+    log::info!(
+        "{} CPUs, {} Ps, clock {}",
+        sched::num_cpu(),
+        sched::gomaxprocs(),
+        arch::clock_source()
+    );
     let status = ringo_program_main();
     crate::exit::exit(status)
 }

@@ -53,7 +53,7 @@ impl fmt::Display for Header {
             GStatus::Runnable => "runnable",
             GStatus::Running => "running",
             GStatus::Dead => "dead",
-            GStatus::Waiting => return write!(f, "goroutine {} [{}]:", g.id(), g.wait().0),
+            GStatus::Waiting => return write!(f, "goroutine {} [{}]:", g.id(), g.wait()),
         };
         write!(f, "goroutine {} [{state}]:", g.id())
     }

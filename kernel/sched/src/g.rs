@@ -168,9 +168,8 @@ pub struct G {
     /// M that runs it, null otherwise: what a report names.
     pub(crate) m: AtomicPtr<M>,
     wait_reason: AtomicU32,
-    wait_since_ns: AtomicU64,
-    /// A word that the waker may leave for the woken (Go: `g.param`).
-    pub param: AtomicUsize,
+    /// Innermost open scope of the layer above, see [`G::scope_head`].
+    scope_head: AtomicUsize,
     pub(crate) parent: AtomicU64,
     pub(crate) created_at: AtomicPtr<Location<'static>>,
     /// Next in the list of all Gs, which only grows.
@@ -191,8 +190,7 @@ impl G {
             id: AtomicU64::new(0),
             m: AtomicPtr::new(core::ptr::null_mut()),
             wait_reason: AtomicU32::new(0),
-            wait_since_ns: AtomicU64::new(0),
-            param: AtomicUsize::new(0),
+            scope_head: AtomicUsize::new(0),
             parent: AtomicU64::new(0),
             created_at: AtomicPtr::new(core::ptr::null_mut()),
             alllink: AtomicPtr::new(core::ptr::null_mut()),
@@ -236,19 +234,27 @@ impl G {
         }
     }
 
-    /// Why and since when it waits; meaningful in state waiting.
-    pub fn wait(&self) -> (WaitReason, u64) {
+    /// Why it waits; meaningful in state waiting.
+    pub fn wait(&self) -> WaitReason {
         let n = self.wait_reason.load(Relaxed) as usize;
-        (
-            WaitReason::ALL.get(n).copied().unwrap_or(WaitReason::None),
-            self.wait_since_ns.load(Relaxed),
-        )
+        WaitReason::ALL.get(n).copied().unwrap_or(WaitReason::None)
     }
+
+    /// Address of the innermost of the structured scopes that the G is inside of, 0 for none. It lies on the G's own stack.
+    pub fn scope_head(&self) -> usize {
+        self.scope_head.load(Relaxed)
+    }
+
+    /// Set [`Self::scope_head`].
+    ///
+    /// # Safety
+    /// The calling G is this one, and `head` is what the layer that follows it will find: its own record, or 0.
+    pub unsafe fn set_scope_head(&self, head: usize) {
+        self.scope_head.store(head, Relaxed)
+    }
+
     pub(crate) fn set_wait_reason(&self, r: WaitReason) {
         self.wait_reason.store(r as u32, Relaxed)
-    }
-    pub(crate) fn set_wait_since_ns(&self, t: u64) {
-        self.wait_since_ns.store(t, Relaxed)
     }
 
     /// Where `go` was called, if anybody said so, and by which G.

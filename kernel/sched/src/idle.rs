@@ -28,6 +28,7 @@ use crate::p::P;
 use crate::sched::{Global, Sched};
 use crate::timers::NEVER;
 use base::SpinGuard;
+use base::config::Steal;
 use base::mutant::mutant;
 use base::shim::{Ordering::*, fence};
 
@@ -255,6 +256,7 @@ impl Sched {
         }
         if !spins && self.needspinning.load(Relaxed) != 0 && !mutant("no_needspinning") {
             self.needspinning.store(0, SeqCst);
+            fence(SeqCst); // what was made before it was set is seen by the look that follows
             self.become_spinning(m);
             return false;
         }
@@ -281,11 +283,13 @@ impl Sched {
         }
         // Acquire: pairs with the store in `globrunqget_batch`: Gs that left the global queue are seen in a ring, which is
         // looked at after it.
+        let rings = self.cfg.steal != Steal::Off; // else what lies there is not this M's to take
         let work = self.runqsize.load(Acquire) != 0
-            || self
-                .allp
-                .iter()
-                .any(|p| self.pidle.load(Relaxed) & bit(p.id()) == 0 && !p.runq.is_empty());
+            || rings
+                && self
+                    .allp
+                    .iter()
+                    .any(|p| self.pidle.load(Relaxed) & bit(p.id()) == 0 && !p.runq.is_empty());
         work && self.take_idle_p(m, true)
     }
 
@@ -385,6 +389,7 @@ impl Sched {
         }
         let p = self.pidleget(gl, Some(m))?;
         self.needspinning.store(0, SeqCst);
+        fence(SeqCst); // what was made before it was set is seen by the look that follows
         Some(p)
     }
 

@@ -264,7 +264,7 @@ unsafe extern "C" fn goexit0(_: usize) -> *const arch::Context {
     let m = m_on_g0();
     let s = m.sched();
     let g = m.curg().expect("goexit without a G");
-    debug_assert_eq!(
+    assert_eq!(
         arch::preempt_count(),
         1,
         "I-SWITCH: a goroutine ended with a guard alive"

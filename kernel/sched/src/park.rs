@@ -88,7 +88,7 @@ unsafe extern "C" fn park_m(arg: usize) -> *const arch::Context {
 
 /// The G whose scheduling code runs on this g0.
 fn running(m: &M) -> GRef {
-    debug_assert_eq!(
+    assert_eq!(
         arch::preempt_count(),
         1,
         "I-SWITCH: a switch with more than one guard alive"
@@ -111,13 +111,13 @@ impl Sched {
     ) -> bool {
         self.dropg(m, g);
         if !mutant("park_after_commit") {
-            self.park_g(m, g, reason)
+            self.park_g(g, reason)
         }
         trace::point!("park.commit");
         // SAFETY: the caller's promise.
         let waits = unsafe { (commit.f)(g, commit.arg) };
         if mutant("park_after_commit") {
-            self.park_g(m, g, reason)
+            self.park_g(g, reason)
         }
         if !waits {
             g.set_status(GStatus::Waiting, GStatus::Runnable)
@@ -126,9 +126,8 @@ impl Sched {
     }
 
     /// running → waiting.
-    pub(crate) fn park_g(&self, m: &M, g: GRef, reason: WaitReason) {
+    pub(crate) fn park_g(&self, g: GRef, reason: WaitReason) {
         g.set_wait_reason(reason);
-        g.set_wait_since_ns(m.next_tick_ns.load(Relaxed));
         trace::emit(trace::Kind::GoPark, g.id(), reason as u32);
         g.set_status(GStatus::Running, GStatus::Waiting);
     }

@@ -19,6 +19,9 @@ const GLOBAL_EVERY: u32 = 61;
 /// bounds them (Go turns `runnext` off on such machines; a bound keeps its use).
 const CHAIN_MAX: u32 = 64;
 
+/// The chain has had its slice, by the clock.
+const CHAIN_OVER: u32 = u32::MAX;
+
 /// A G to run, and whether it inherits the slice.
 pub(crate) struct Found {
     pub g: GRef,
@@ -82,8 +85,10 @@ impl Sched {
     #[inline]
     fn look_at_timers(&self, m: &M, p: &P) {
         if cfg!(ringo_kernel) {
-            if arch::pending() != 0 {
-                self.serve_pending(m, p);
+            if arch::pending() != 0 && self.serve_pending(m, p) {
+                // The slice ended between two Gs: who comes from `runnext` now does not inherit it.
+                m.fresh_slice.store(true, Relaxed);
+                m.chain.store(CHAIN_OVER, Relaxed)
             }
         } else if !p.timers.is_empty() {
             self.run_timers(m, p, arch::now_ns());
@@ -114,8 +119,8 @@ impl Sched {
     /// Has a chain of `runnext` runs gone on for too long, on a machine where no clock ends it?
     #[inline]
     fn chain_is_over(&self, m: &M) -> bool {
-        (cfg!(not(ringo_kernel)) || self.cfg.preempt == Preempt::Off)
-            && m.chain.load(Relaxed) >= CHAIN_MAX
+        let no_clock = cfg!(not(ringo_kernel)) || self.cfg.preempt == Preempt::Off;
+        m.chain.load(Relaxed) >= if no_clock { CHAIN_MAX } else { CHAIN_OVER }
     }
 
     #[inline]
@@ -133,7 +138,8 @@ impl Sched {
         let inherit = inherit && !m.fresh_slice.load(Relaxed);
         if let Some(p) = m.p() {
             if inherit {
-                m.chain.store(m.chain.load(Relaxed) + 1, Relaxed)
+                m.chain
+                    .store(m.chain.load(Relaxed).saturating_add(1), Relaxed)
             } else {
                 m.chain.store(0, Relaxed);
                 m.fresh_slice.store(false, Relaxed);
@@ -183,9 +189,11 @@ impl Sched {
     /// Called once for each `id`, on the CPU's boot stack, with preemption off; `id` < the CPUs given to [`Sched::new`].
     pub unsafe fn mstart(&'static self, id: usize) {
         let m = &self.allm[id];
-        // SAFETY: nobody knows this M yet: it is on no list.
-        unsafe { *m.cpu.get() = Some(arch::cpu_ref()) };
-        // SAFETY: the CPU has none yet, and the M lives for ever.
+        if id != 0 {
+            // SAFETY: nobody knows this M yet: it is on no list. (`init_m0` did it for M0.)
+            unsafe { *m.cpu.get() = Some(arch::cpu_ref()) };
+        }
+        // SAFETY: the CPU has none yet, or this one, and the M lives for ever.
         unsafe { arch::set_m_ptr(m as *const M as *mut ()) };
         // SAFETY: on the boot stack of this CPU, no G runs.
         unsafe { arch::start_g0(mstart_g0, 0) }

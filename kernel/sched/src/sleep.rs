@@ -1,10 +1,10 @@
 //! `sleep`: a timer that readies the sleeper (Go: time.go, `timeSleep`, `goroutineReady`).
 
 use crate::g::{G, GRef, WaitReason};
-use crate::park::{Commit, gopark};
 use crate::m::M;
-use crate::schedule::m_on_g0;
+use crate::park::{Commit, gopark};
 use crate::sched::Sched;
+use crate::schedule::m_on_g0;
 use crate::timers::TimerFn;
 use base::PreemptGuard;
 

@@ -8,7 +8,7 @@
 use crate::m::M;
 use crate::sched::Sched;
 use crate::timers::NEVER;
-use base::shim::Ordering::*;
+use base::shim::{Ordering::*, fence};
 
 /// Time between two looks (Go's longest).
 const PERIOD_NS: u64 = 10_000_000;
@@ -31,13 +31,13 @@ impl Sched {
 
     /// Somebody became busy.
     pub(crate) fn wake_sysmon(&self) {
-        if self.cfg.sysmon
-            && self.procs() > 1
-            && self.sysmonwait.load(Relaxed)
-            && self.sysmonwait.swap(false, AcqRel)
-        {
+        if !self.cfg.sysmon || self.procs() == 1 {
+            return;
+        }
+        fence(SeqCst); // pairs with the one in `sysmon`
+        if self.sysmonwait.load(Relaxed) && self.sysmonwait.swap(false, AcqRel) {
             let m0 = &self.allm[0];
-            // SAFETY: set before M0 first ran (`mstart`), not written since.
+            // SAFETY: set before M0 first ran (`init_m0`), not written since.
             if let Some(cpu) = unsafe { *m0.cpu.get() }
                 && m0.p().is_none()
             {
@@ -53,7 +53,11 @@ impl Sched {
         }
         let idle = self.npidle();
         if idle == self.procs() {
-            self.sysmonwait.store(true, Release);
+            self.sysmonwait.store(true, SeqCst);
+            fence(SeqCst); // pairs with `wake_sysmon`: it sees the rest, or this sees its P gone from the idle list
+            if self.npidle() != self.procs() {
+                self.sysmonwait.store(false, SeqCst)
+            }
             return;
         }
         if idle == 0 {

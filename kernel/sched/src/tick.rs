@@ -16,7 +16,11 @@ impl Sched {
         let now_ns = arch::now_ns();
         m.next_tick_ns.store(now_ns + self.slice_ns(), Relaxed);
         m.tick_saw.store(p.schedtick(), Relaxed);
-        self.arm(m, p);
+        if p.timers.min_when_ns() <= now_ns {
+            arch::raise_pending(arch::PENDING_TIMER); // the next look for work runs them; an interrupt would come late
+        } else {
+            self.arm(m, p)
+        }
         self.wake_sysmon();
     }
 
@@ -74,16 +78,17 @@ impl Sched {
     /// each other) has had between one and two slices (Go: `retake`).
     pub(crate) fn serve_pending(&self, m: &M, p: &P) -> bool {
         let bits = arch::take_pending();
+        // A fault point asks for what the end of a slice does.
+        let mut over = bits & arch::PENDING_PREEMPT != 0;
         if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) == 0 {
-            return false;
+            return over;
         }
         let now_ns = arch::now_ns();
         m.armed_ns.store(NEVER, Relaxed);
         self.run_timers(m, p, now_ns);
-        let mut over = false;
         if now_ns >= m.next_tick_ns.load(Relaxed) {
             let tick = p.schedtick();
-            over = tick == m.tick_saw.load(Relaxed);
+            over |= tick == m.tick_saw.load(Relaxed);
             m.tick_saw.store(tick, Relaxed);
             m.next_tick_ns.store(now_ns + self.slice_ns(), Relaxed);
             self.sysmon(m, now_ns);

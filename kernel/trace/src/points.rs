@@ -16,7 +16,7 @@ mod names;
 pub use action::{Action, BadAction};
 pub use names::NAMES;
 
-use arch::PENDING_RESCHED;
+use arch::PENDING_PREEMPT;
 use base::PreemptGuard;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
@@ -92,9 +92,9 @@ pub fn reached(point: usize) {
     }
 }
 
-/// As if a reschedule interrupt came here: at once if the caller is preemptible, else at the drop of its last guard.
+/// As if the slice ended here: at once if the caller is preemptible, else at the drop of its last guard.
 fn preempt() {
-    arch::raise_pending(PENDING_RESCHED);
+    arch::raise_pending(PENDING_PREEMPT);
     drop(PreemptGuard::new());
 }
 

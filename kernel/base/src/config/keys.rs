@@ -1,5 +1,6 @@
 //! The table of keys: what each accepts in the end, and what it accepts today.
 
+use super::Word;
 use core::fmt;
 
 use super::{Clock, LogLevel, Netpoll, Policy, Preempt, Queue, Steal};
@@ -18,7 +19,7 @@ pub(super) enum Values {
     Number(u64, u64),
     /// A power of two between these, both included.
     PowerOfTwo(u64, u64),
-    /// `none` or `NAME:ACTION`.
+    /// `none` or `NAME:ACTION`, several separated by commas.
     Point,
     /// Any text.
     Text,
@@ -36,9 +37,10 @@ impl Values {
             }
             Values::Point => {
                 value == "none"
-                    || value
-                        .split_once(':')
-                        .is_some_and(|(name, act)| !name.is_empty() && !act.is_empty())
+                    || value.len() <= Word::CAPACITY
+                        && value
+                            .split_once(':')
+                            .is_some_and(|(name, act)| !name.is_empty() && !act.is_empty())
             }
             Values::Text => !value.is_empty(),
         }
@@ -65,7 +67,9 @@ impl fmt::Display for Values {
             Values::Number(0, u64::MAX) => f.write_str("a whole number below 2^64"),
             Values::Number(min, max) => write!(f, "a whole number from {min} to {max}"),
             Values::PowerOfTwo(min, max) => write!(f, "a power of two from {min} to {max}"),
-            Values::Point => f.write_str("none or NAME:ACTION"),
+            Values::Point => {
+                f.write_str("none or NAME:ACTION, several with commas, 200 bytes at most")
+            }
             Values::Text => f.write_str("a word"),
         }
     }
@@ -134,7 +138,7 @@ pub const KEYS: &[Key] = &[
     Key::user("sysmon", Values::Words(ON_OFF)),
     Key::only("handoff", Values::Words(ON_OFF), "off"),
     Key::user("spin", Values::Words(ON_OFF)),
-    Key::only("mcache", Values::Words(ON_OFF), "off"),
+    Key::user("mcache", Values::Words(ON_OFF)),
     Key::only("netpoll", Values::Words(Netpoll::WORDS), "park"),
     Key::user("policy", Values::Words(Policy::WORDS)),
     Key::user("stack_kib", Values::PowerOfTwo(16, 1024)),

@@ -64,7 +64,11 @@ impl<'a, T> RecvCase<'a, T> {
     }
 
     /// For [`run`].
+    ///
+    /// # Panics
+    /// If the case was chosen before: it is used up.
     pub fn arm(&mut self) -> Arm<'_> {
+        assert!(matches!(self.stage, Stage::Open), "a case is run once");
         Arm(self)
     }
 
@@ -90,7 +94,11 @@ impl<'a, T> SendCase<'a, T> {
     }
 
     /// For [`run`].
+    ///
+    /// # Panics
+    /// If the case was chosen before: it is used up.
     pub fn arm(&mut self) -> Arm<'_> {
+        assert!(matches!(self.stage, Stage::Open), "a case is run once");
         Arm(self)
     }
 

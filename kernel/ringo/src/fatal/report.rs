@@ -9,6 +9,8 @@ use core::sync::atomic::AtomicBool;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use sched::{CreatedBy, GRef, GStatus, Header, M, Sched};
 
+/// Events of each CPU that a report shows.
+const EVENTS_SHOWN: usize = 16;
 /// Goroutines that are shown at most; the rest is counted.
 const SHOWN: usize = 100;
 
@@ -137,6 +139,17 @@ fn others() {
         .filter(|m| m.id() != me)
     {
         one_cpu(m)
+    }
+}
+
+/// The last events of each CPU, where they are kept (`--log trace`).
+pub(super) fn events() {
+    for cpu in (0..arch::num_cpus()).filter(|&cpu| trace::recorded(cpu) > 0) {
+        let mut out = Out::new();
+        let _ = writeln!(out, "\nlast events of CPU {cpu}:");
+        for event in trace::last(cpu, EVENTS_SHOWN) {
+            let _ = writeln!(out, "  {event}");
+        }
     }
 }
 

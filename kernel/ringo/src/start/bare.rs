@@ -28,6 +28,7 @@ unsafe extern "C" fn kernel_main(info: &'static mut BootInfo) -> ! {
     let module = Module::find(info);
     let cfg = configure(&module);
     init_memory(info);
+    mem::heap::set_caches(cfg.mcache);
     let rsdp = info.rsdp_addr.into_option();
     // SAFETY: once, after paging.
     let platform = match unsafe { bare::init_platform(rsdp, &mut mem::frames::alloc) } {
@@ -53,6 +54,13 @@ unsafe extern "C" fn kernel_main(info: &'static mut BootInfo) -> ! {
     {
         refuse(format_args!(
             "only {came} of {cpus} CPUs started, too few for {procs} Ps; try --procs {came}"
+        ))
+    }
+    if platform.too_many > 0 {
+        crate::fatal::say(format_args!(
+            "ringo: {} CPUs beyond the {} that this kernel can run are left parked\n",
+            platform.too_many,
+            arch::MAX_CPUS
         ))
     }
     // SAFETY: once, on CPU 0, preemption off since `init_bsp`.

@@ -7,7 +7,7 @@ use sched::{M, Sched};
 /// M0's G makes a G and then needs it to run; M1 has run dry and goes idle.
 #[test]
 fn make_against_idle() {
-    explore(2, || {
+    explore(3, || {
         let (s, gs) = (sched(2, 2), Gs::new(1));
         let m0 = s.model_hold(0, 0, false);
         let m1 = s.model_hold(1, 1, false);
@@ -138,7 +138,7 @@ fn need_the_other(gs: &Gs, i: usize) {
 /// may have trusted the first.
 #[test]
 fn two_makers_one_in_transit() {
-    explore(2, || {
+    explore(1, || {
         let (s, gs) = (sched(3, 3), Gs::new(2));
         let holders = [0, 1].map(|i| (i, s.model_hold(i, i, false)));
         let makers = holders.map(|(i, m)| {
@@ -184,7 +184,7 @@ impl Alarm {
 /// M0's G adds a timer and keeps its CPU, which does not tick; M1 goes idle and must look at it.
 #[test]
 fn timer_against_idle() {
-    explore(2, || {
+    explore(3, || {
         let (s, gs) = (sched(2, 2), Gs::new(0));
         let m0 = s.model_hold(0, 0, false);
         let m1 = s.model_hold(1, 1, false);
@@ -202,7 +202,7 @@ fn timer_against_idle() {
 /// The same, and M1 is the timekeeper, whose earlier deadline passes just now: M0 may find the time kept or M1 gone.
 #[test]
 fn timer_against_timekeeper() {
-    explore(2, || {
+    explore(3, || {
         let (s, gs) = (sched(2, 2), Gs::new(0));
         let m0 = s.model_hold(0, 0, false);
         let m1 = s.model_keeps_time(1, 1);

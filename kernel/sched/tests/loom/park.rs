@@ -62,7 +62,7 @@ fn wake(s: &Sched, m: &M, event: &SpinLock<Wait>) {
 /// M0's G parks while M1's G readies it. It is found once, by whichever M, after nobody is on its stack any more.
 #[test]
 fn park_against_ready() {
-    explore(3, || {
+    explore(2, || {
         let (s, gs) = (sched(2, 2), Gs::new(1));
         let m0 = s.model_hold(0, 0, false);
         let m1 = s.model_hold(1, 1, false);

@@ -36,7 +36,7 @@ fn with_thief(n: usize, half: bool, runnext: bool, gs: usize, owner: fn(&RunQueu
 /// Six Gs go through a ring of four, so it wraps; the owner gets in between, the thief takes half twice.
 #[test]
 fn each_once() {
-    explore(3, || {
+    explore(2, || {
         with_thief(2, true, false, 6, |q, gs| {
             for i in 0..6 {
                 gs.touch(i);
@@ -58,7 +58,7 @@ fn each_once() {
 /// The same for a thief that takes one at a time.
 #[test]
 fn each_once_one_at_a_time() {
-    explore(2, || {
+    explore(3, || {
         with_thief(2, false, false, 5, |q, gs| {
             for i in 0..5 {
                 gs.touch(i);

@@ -11,7 +11,7 @@ pub enum Action {
     DelayNs(u64),
     /// The G yields, if it may switch there; otherwise as `Preempt`.
     Yield,
-    /// As if a reschedule interrupt came just here.
+    /// As if the slice of the running G ended just here: it loses its CPU at the next safe point.
     Preempt,
 }
 

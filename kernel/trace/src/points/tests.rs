@@ -62,9 +62,9 @@ fn an_armed_point_acts_until_it_is_off() {
     arm_text("park.commit:off,park.unlock:yield,park.commit:preempt").unwrap();
     arch::take_pending();
     place();
-    assert_eq!(arch::take_pending(), PENDING_RESCHED);
+    assert_eq!(arch::take_pending(), PENDING_PREEMPT);
     crate::point!("park.unlock");
-    assert_eq!(arch::take_pending(), PENDING_RESCHED);
+    assert_eq!(arch::take_pending(), PENDING_PREEMPT);
 
     arm_text("park.commit:off,park.unlock:off").unwrap();
     assert!(!any_armed());
