@@ -1,8 +1,7 @@
 //! Model checking: builds the models of `kernel/sched/tests/loom/` (`--cfg ringo_loom`, target directory `target/loom`),
 //! explores each, and then once more with each planted bug, which its model must find.
 //!
-//! `cargo test -p tests --test models -- --nocapture` shows the tables. A time-out is no finding, and neither is a model
-//! that outgrew loom's bounds. By hand, after one such run:
+//! `cargo test -p tests --test models -- --nocapture` shows the tables. A time-out is no finding. By hand, after one such run:
 //! `RINGO_MUTANT=no_recheck target/loom/release/deps/loom-* --exact idle::make_against_idle`.
 
 use std::io::Read;
@@ -19,6 +18,8 @@ const LIMIT: Duration = Duration::from_secs(300);
 const DEADLOCK: &str = "deadlock; threads";
 /// How loom says that something was handed over without ordering.
 const RACE: &str = "Causality violation";
+/// How loom says that a thread waits for ever in a loop.
+const ENDLESS: &str = "maximum number of branches";
 const LOST: &str = "times that G";
 const STATUS: &str = "was found";
 
@@ -71,6 +72,8 @@ const MUTANTS: &[(&str, &str, &str)] = &[
     ),
     ("runqsize_relaxed", "idle::batch_in_flight", DEADLOCK),
     ("timer_no_fence", "idle::timer_against_timekeeper", DEADLOCK),
+    ("start_no_wakep", "idle::stop_against_idle", DEADLOCK),
+    ("drop_while_stopping", "idle::stop_against_idle", ENDLESS),
 ];
 
 /// Planted bugs that no model can find, with the reason: reviewed instead.

@@ -251,7 +251,10 @@ impl Sched {
     fn drop_p_and_look_again(&self, m: &M, p: &'static P) -> bool {
         let spins = m.spinning.load(Relaxed);
         let mut gl = self.lock.lock();
-        if !gl.runq.is_empty() || self.gcwaiting.load(Relaxed) {
+        if !gl.runq.is_empty() {
+            return false;
+        }
+        if self.gcwaiting.load(Relaxed) && !mutant("drop_while_stopping") {
             return false; // a stop of the world has counted the idle Ps already
         }
         if !spins && self.needspinning.load(Relaxed) != 0 && !mutant("no_needspinning") {

@@ -7,6 +7,7 @@ use crate::m::M;
 use crate::park::Commit;
 use crate::policy::Event;
 use crate::sched::{Hooks, Sched};
+use crate::stw::StopReason;
 use crate::timers::TimerFn;
 use base::config::Config;
 use base::shim::Ordering::*;
@@ -151,6 +152,18 @@ impl Sched {
     pub unsafe fn model_park(&self, m: &M, g: GRef, commit: Commit) -> bool {
         // SAFETY: the caller's promise.
         unsafe { self.park_and_commit(m, g, WaitReason::ChanReceive, commit) }
+    }
+
+    /// What `with_world_stopped` does on g0: `f` is called when the world stands.
+    pub fn model_stop_world(&self, m: &M, f: impl FnOnce()) {
+        self.stop_the_world(m, StopReason::Look);
+        f();
+        self.start_the_world(m)
+    }
+
+    /// Is P `p` held by nobody and on no list (I-STW)?
+    pub fn model_p_stands(&self, p: usize) -> bool {
+        !self.allp[p].is_running() && self.pidle.load(Relaxed) & (1 << p) == 0
     }
 
     /// What `sleep` does on g0, with a function of the model's own.

@@ -25,6 +25,7 @@ use crate::park::{current, goready, park_unlock};
 use crate::sched::{Global, Sched};
 use crate::schedule::m_on_g0;
 use base::PreemptGuard;
+use base::mutant::mutant;
 use base::shim::Ordering::*;
 
 /// How long a stop waits before it asks again those that have not come.
@@ -111,7 +112,7 @@ impl Sched {
     }
 
     /// Returns when every other P is stopped (I-STW).
-    fn stop_the_world(&self, m: &M, reason: StopReason) {
+    pub(crate) fn stop_the_world(&self, m: &M, reason: StopReason) {
         trace::emit(trace::Kind::StopTheWorld, 0, reason as u32);
         let mut gl = self.lock.lock();
         let idle = self.pidle.swap(0, AcqRel).count_ones();
@@ -123,11 +124,18 @@ impl Sched {
         // Acquire: pairs with the store in `gcstopm`: what was done on those Ps is seen.
         while self.stopwait.load(Acquire) != 0 {
             self.preempt_all(m);
-            let again = arch::now_ns() + ASK_AGAIN_NS;
+            let again = if cfg!(ringo_loom) {
+                0 // models have no clock
+            } else {
+                arch::now_ns() + ASK_AGAIN_NS
+            };
             let mut round = 0;
-            while self.stopwait.load(Acquire) != 0 && arch::now_ns() < again {
+            loop {
                 base::shim::spin_wait(round);
-                round += 1
+                round += 1;
+                if self.stopwait.load(Acquire) == 0 || arch::now_ns() >= again {
+                    break;
+                }
             }
         }
     }
@@ -162,7 +170,7 @@ impl Sched {
     }
 
     /// Go's `startTheWorldWithSema`: every P with work gets an M, and one more M is woken.
-    fn start_the_world(&self, m: &M) {
+    pub(crate) fn start_the_world(&self, m: &M) {
         let mut woken = 0u64;
         let mut gl = self.lock.lock();
         self.gcwaiting.store(false, SeqCst);
@@ -190,7 +198,9 @@ impl Sched {
         for to in self.allm.iter().filter(|to| woken & (1 << to.id()) != 0) {
             self.notewakeup(to)
         }
-        self.wakep()
+        if !mutant("start_no_wakep") {
+            self.wakep() // for those that trusted a spinning M that stopped
+        }
     }
 
     /// Set the number of Ps to `n`, at least 1 and at most the CPUs; the number before. 0 only asks (Go: `GOMAXPROCS`).

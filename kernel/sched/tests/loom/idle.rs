@@ -253,3 +253,26 @@ fn needspinning_is_taken_once() {
         check_end(s, &gs)
     })
 }
+
+/// M0's G makes a G, stops the world and starts it again, and then needs the new G to run. M1 has run dry: it may spin,
+/// be trusted, and have to stop; it may drop its P before the stop or after.
+#[test]
+fn stop_against_idle() {
+    explore(2, || {
+        let (s, gs) = (sched(2, 2), Gs::new(1));
+        let m0 = s.model_hold(0, 0, false);
+        let m1 = s.model_hold(1, 1, false);
+        let other = {
+            let gs = gs.clone();
+            thread::spawn(move || work(s, m1, &gs, |_| {}))
+        };
+        s.model_new(m0, gs.g(0));
+        s.model_stop_world(m0, || {
+            assert!(s.model_p_stands(1), "P1 while the world stands");
+        });
+        gs.await_found(0);
+        work(s, m0, &gs, |_| {});
+        other.join().unwrap();
+        check_end(s, &gs)
+    })
+}

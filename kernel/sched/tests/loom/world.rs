@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub fn explore(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
     let mut b = loom::model::Builder::new();
     b.preemption_bound.get_or_insert(preemptions);
-    b.max_branches = 20_000;
+    b.max_branches = 8_000;
     let n = Arc::new(AtomicU64::new(0));
     let k = n.clone();
     let bound = b.preemption_bound.unwrap_or(0);
