@@ -1,7 +1,7 @@
 //! Who runs when: fairness, parallelism, slices. Go: proc_test.go and the bug reports named at each test.
 
 use crate::param::param;
-use crate::wait::{bump, chance, hold_until, preempts, spin, until};
+use crate::wait::{bump, chance, hold_until, spin, until};
 use crate::{Outcome, Test, ensure, figure};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -123,6 +123,7 @@ fn fair_chain() -> Outcome {
     let theirs = turns.clone();
     (0..chains).for_each(|_| go(link));
     let other = spawn(move || {
+        until(|| LINKS.load(Relaxed) > 1000);
         for _ in 0..param("turns", 20) {
             bump(&theirs);
             yield_now();
@@ -164,22 +165,19 @@ fn fair_pair_and_timer() -> Outcome {
     Ok(())
 }
 
-/// tokio #2349, #5686: the pair and a third G that only counts. It has a turn in each slice.
+/// tokio #2349, #5686: the pair and a third G that only counts. Each time that the pair loses its slice it is the third
+/// one's turn.
 fn fair_pair_and_third() -> Outcome {
     let stop = chatter();
-    let begin = Instant::now();
-    let mut turns = 0u64;
-    while turns < param("turns", 60) {
-        yield_now();
-        turns += 1;
-    }
-    let took = begin.elapsed();
+    let before = counts().preemptions;
+    let turns = param("turns", 60);
+    (0..turns).for_each(|_| yield_now());
+    let slices = counts().preemptions - before;
     stop.store(true, Relaxed);
-    let slices = took.as_secs_f64() / slice().as_secs_f64();
     figure!("turns", turns);
-    figure!("slices", format!("{slices:.1}"));
-    // Between one and two slices a turn is Go's rule; a third one is left to the host.
-    ensure!(!preempts() || slices <= 3.0 * turns as f64, "{turns} turns in {slices:.1} slices");
+    figure!("slices_lost", slices);
+    // The fairness check may hand one of the pair a slice of its own now and then.
+    ensure!(slices <= turns + turns / 10 + 2, "{turns} turns while others lost {slices} slices");
     Ok(())
 }
 
@@ -240,7 +238,7 @@ fn lateness(n: u64, each: Duration) -> Vec<f64> {
 
 /// Prints the lateness, and fails above `most` slices at the given place of the order.
 ///
-/// `strict`: the run is under virtual time, where lateness is the scheduler's and nobody else's.
+/// Fails in virtual time only, where lateness is the scheduler's and nobody else's.
 fn judge(late: &[f64], most: f64, percent: usize) -> Outcome {
     let at = |p: usize| late[(late.len() - 1) * p / 100];
     println!("= median_slices {:.3}", at(50));
@@ -248,7 +246,6 @@ fn judge(late: &[f64], most: f64, percent: usize) -> Outcome {
     println!("= worst_slices {:.3}", at(100));
     let strict = ringo::start::config().seed.is_some();
     ensure!(!strict || at(percent) <= most, "{percent} % of the ticks were up to {:.2} slices late", at(percent));
-    ensure!(at(50) <= 1.5 * most, "half of the ticks were later than {:.2} slices", at(50));
     Ok(())
 }
 

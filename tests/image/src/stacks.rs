@@ -18,6 +18,7 @@ pub const TESTS: &[Test] = &[
     ("stack_page_1", stack_page_1),
     ("stack_overflow", stack_overflow),
     ("stack_overflow_main", || {
+        println!("overflow in goroutine {}", current().id());
         black_box(recurse(1 << 40, 1));
         Ok(())
     }),
@@ -211,8 +212,11 @@ fn stack_page_1() -> Outcome {
 }
 
 fn stack_overflow() -> Outcome {
-    println!("overflow in goroutine {}", current().id() + 1);
-    spawn(|| println!("overflow in goroutine {}: {}", current().id(), recurse(1 << 40, 3))).join();
+    spawn(|| {
+        println!("overflow in goroutine {}", current().id());
+        black_box(recurse(1 << 40, 3));
+    })
+    .join();
     Err("the stack had no end".into())
 }
 
@@ -224,12 +228,17 @@ fn stack_overflow_array() -> Outcome {
         black_box(&mut room);
         room[usize::from(seed)]
     }
-    let got = spawn(|| huge(black_box(3))).join();
+    let got = spawn(|| {
+        println!("overflow in goroutine {}", current().id());
+        huge(black_box(3))
+    })
+    .join();
     Err(format!("an array of 900 KiB fitted: {got}"))
 }
 
 fn stack_overflow_page_1() -> Outcome {
     spawn(|| {
+        println!("overflow in goroutine {}", current().id());
         let at = (slot_base() + PAGE_BYTES + 128) as *mut u64;
         // SAFETY: this is to fail: nothing of ours may lie there while the count is 0.
         unsafe { at.write_volatile(77) };
