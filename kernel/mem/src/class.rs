@@ -33,6 +33,21 @@ const CLASS_OF: [u8; SMALL_MAX_BYTES / 8 + 1] = {
 /// the next power of two.
 #[inline]
 pub fn class_of(layout: Layout) -> Option<usize> {
+    class_of_plain(layout).or_else(|| class_of_aligned(layout))
+}
+
+/// [`class_of`] for the alignments that nearly all objects have, up to 8 bytes; `None` for others too.
+#[inline(always)]
+pub fn class_of_plain(layout: Layout) -> Option<usize> {
+    // All classes are multiples of 8 bytes.
+    if layout.align() > 8 || layout.size() > SMALL_MAX_BYTES {
+        return None;
+    }
+    Some(CLASS_OF[layout.size().div_ceil(8)] as usize)
+}
+
+#[inline(never)]
+fn class_of_aligned(layout: Layout) -> Option<usize> {
     let (bytes, align) = (layout.size(), layout.align());
     if bytes > SMALL_MAX_BYTES || align > SMALL_MAX_BYTES {
         return None;

@@ -1,8 +1,17 @@
 //! Page frames of this machine. Any CPU, any G; never from an interrupt, which takes no lock.
+//!
+//! ```text
+//!   alloc ◄── shelf of this CPU ◄── half a shelf ── pool of all CPUs, behind a lock
+//!   free  ──►                   ── half a shelf ──►
+//! ```
+//!
+//! A shelf is touched by its CPU alone, with preemption off. With `mcache=off` shelves stay empty.
 
 use crate::pool::{Direct, FramePool};
 use arch::bare;
+use base::PreemptGuard;
 use base::lock::{Rank, SpinLock};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// All RAM lies in the direct map.
 struct DirectMap;
@@ -13,11 +22,44 @@ impl Direct for DirectMap {
     }
 }
 
-static FRAMES: SpinLock<FramePool<DirectMap>> =
+static POOL: SpinLock<FramePool<DirectMap>> =
     SpinLock::new(Rank::Frames, FramePool::new(DirectMap));
+/// Frames in the pool, for readers without its lock.
+static POOL_FREE: AtomicU64 = AtomicU64::new(0);
+
+/// Frames that a shelf holds at most: 128 KiB.
+const SHELF_MAX: usize = 32;
+/// The same, or 0 while there are no shelves.
+static SHELF_LIMIT: AtomicUsize = AtomicUsize::new(0);
+
+/// Free frames at one CPU's hand.
+#[repr(align(128))]
+struct Shelf {
+    count: AtomicUsize,
+    frames: [AtomicU64; SHELF_MAX],
+}
+static SHELVES: [Shelf; arch::MAX_CPUS] = [const {
+    Shelf {
+        count: AtomicUsize::new(0),
+        frames: [const { AtomicU64::new(0) }; SHELF_MAX],
+    }
+}; arch::MAX_CPUS];
 
 /// End of the memory that boot's own page tables reach.
 const BOOT_REACH: u64 = 4 << 30;
+
+fn with_pool<R>(f: impl FnOnce(&mut FramePool<DirectMap>) -> R) -> R {
+    let mut pool = POOL.lock();
+    let result = f(&mut pool);
+    POOL_FREE.store(pool.free_frames(), Relaxed);
+    result
+}
+
+/// The shelf of this CPU.
+#[inline]
+fn shelf(_on_this_cpu: &PreemptGuard) -> &Shelf {
+    &SHELVES[arch::cpu_id() % arch::MAX_CPUS]
+}
 
 /// Gives the machine its RAM: physical `(start, end)` in bytes. Returns the bytes that had to be left out because they
 /// lie in too many pieces.
@@ -25,32 +67,73 @@ const BOOT_REACH: u64 = 4 << 30;
 /// # Safety
 /// Once, at start-up. Nobody else uses these regions, now or later; they do not overlap.
 pub unsafe fn init(regions: impl Iterator<Item = (u64, u64)>) -> u64 {
-    let mut frames = FRAMES.lock();
     let mut left_out = 0;
     for (start, end) in regions {
         // SAFETY: the caller gives this memory away.
-        if !unsafe { frames.add(start, end) } {
+        if !with_pool(|pool| unsafe { pool.add(start, end) }) {
             left_out += end - start;
+            continue;
         }
+        crate::descs::add(start, end);
     }
     left_out
 }
 
+/// Whether each CPU keeps a few frames at hand. Once, at start-up; without this call it does not.
+pub fn set_caches(on: bool) {
+    SHELF_LIMIT.store(if on { SHELF_MAX } else { 0 }, Relaxed);
+}
+
 /// A frame for the page tables that are built before all of RAM can be reached: below 4 GiB, never used, not touched here.
 pub fn boot_alloc() -> Option<u64> {
-    FRAMES.lock().alloc_unused_below(BOOT_REACH)
+    with_pool(|pool| pool.alloc_unused_below(BOOT_REACH))
 }
 
 /// A free 4 KiB frame, content undefined; its physical address.
+#[inline]
 pub fn alloc() -> Option<u64> {
-    FRAMES.lock().alloc()
+    let guard = PreemptGuard::new();
+    let shelf = shelf(&guard);
+    let n = shelf.count.load(Relaxed);
+    if n == 0 {
+        return refill(shelf);
+    }
+    shelf.count.store(n - 1, Relaxed);
+    let frame = shelf.frames[n - 1].load(Relaxed);
+    if cfg!(debug_assertions) {
+        POOL.lock().unmark(frame);
+    }
+    Some(frame)
 }
 
-/// [`alloc`], but only while more than `keep` frames are free.
+#[cold]
+#[inline(never)]
+fn refill(shelf: &Shelf) -> Option<u64> {
+    with_pool(|pool| {
+        let mut n = 0;
+        while n < SHELF_LIMIT.load(Relaxed) / 2
+            && let Some(frame) = pool.take()
+        {
+            shelf.frames[n].store(frame, Relaxed);
+            n += 1;
+        }
+        shelf.count.store(n, Relaxed);
+        let frame = match n {
+            0 => pool.take()?,
+            _ => {
+                shelf.count.store(n - 1, Relaxed);
+                shelf.frames[n - 1].load(Relaxed)
+            }
+        };
+        pool.unmark(frame);
+        Some(frame)
+    })
+}
+
+/// [`alloc`], but only while more than `keep` frames are free for any CPU.
 pub fn alloc_above(keep: u64) -> Option<u64> {
-    let mut frames = FRAMES.lock();
-    if frames.free_frames() > keep {
-        frames.alloc()
+    if POOL_FREE.load(Relaxed) > keep {
+        alloc()
     } else {
         None
     }
@@ -58,9 +141,8 @@ pub fn alloc_above(keep: u64) -> Option<u64> {
 
 /// Up to `n` frames at once, each handed to `take`. Fewer if there are no more.
 pub fn alloc_many(n: usize, mut take: impl FnMut(u64)) {
-    let mut frames = FRAMES.lock();
     for _ in 0..n {
-        match frames.alloc() {
+        match alloc() {
             Some(frame) => take(frame),
             None => break,
         }
@@ -69,7 +151,7 @@ pub fn alloc_many(n: usize, mut take: impl FnMut(u64)) {
 
 /// `count` frames side by side, content undefined; the physical address of the first. Each goes back by [`free`].
 pub fn alloc_row(count: u64) -> Option<u64> {
-    FRAMES.lock().alloc_unused_row(count)
+    with_pool(|pool| pool.alloc_unused_row(count))
 }
 
 /// Takes a frame back.
@@ -79,17 +161,49 @@ pub fn alloc_row(count: u64) -> Option<u64> {
 ///
 /// # Panics
 /// In debug builds if the frame is free already or was never handed out.
+#[inline]
 pub unsafe fn free(frame: u64) {
-    // SAFETY: as the caller promises.
-    unsafe { FRAMES.lock().free(frame) }
+    let guard = PreemptGuard::new();
+    if cfg!(debug_assertions) {
+        // SAFETY: as the caller promises.
+        unsafe { POOL.lock().mark(frame) };
+    }
+    let shelf = shelf(&guard);
+    let mut n = shelf.count.load(Relaxed);
+    if n >= SHELF_LIMIT.load(Relaxed) {
+        n = flush(shelf);
+        if SHELF_LIMIT.load(Relaxed) == 0 {
+            // SAFETY: as the caller promises; marked above.
+            return with_pool(|pool| unsafe { pool.put(frame) });
+        }
+    }
+    shelf.frames[n].store(frame, Relaxed);
+    shelf.count.store(n + 1, Relaxed);
 }
 
-/// Frames that are free now.
+/// Gives half of a full shelf back; how many frames are left on it.
+#[cold]
+#[inline(never)]
+fn flush(shelf: &Shelf) -> usize {
+    let n = shelf.count.load(Relaxed);
+    let keep = SHELF_LIMIT.load(Relaxed) / 2;
+    with_pool(|pool| {
+        for frame in shelf.frames.iter().take(n).skip(keep) {
+            // SAFETY: frames on a shelf are free, and marked.
+            unsafe { pool.put(frame.load(Relaxed)) }
+        }
+    });
+    shelf.count.store(n.min(keep), Relaxed);
+    n.min(keep)
+}
+
+/// Frames that are free now: those in the pool, and at the hand of each CPU.
 pub fn free_frames() -> u64 {
-    FRAMES.lock().free_frames()
+    let shelves = SHELVES.iter().map(|shelf| shelf.count.load(Relaxed) as u64);
+    POOL_FREE.load(Relaxed) + shelves.sum::<u64>()
 }
 
 /// Frames that the machine has, in use or free.
 pub fn total_frames() -> u64 {
-    FRAMES.lock().total_frames()
+    POOL.lock().total_frames()
 }

@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | [`pool`] | both | free page frames as a list that lies in the frames themselves |
 //! | `frames` | bare machine | the one pool of this machine, behind its lock |
-//! | [`class`], [`slab`] | both | size classes and the free list of one class |
+//! | [`class`], [`slab`], [`cache`] | both | size classes, the pages of one class, one CPU's objects of it |
+//! | `descs` | bare machine | what slabs know of their pages |
 //! | `heap` | bare machine | the global allocator: slabs up to half a page, a frame up to a page, `large` above |
 //! | [`gstack`] | both | slots of address space that Gs run on |
 //!
@@ -12,7 +13,10 @@
 //! that hold bookkeeping are built and tested there all the same.
 #![cfg_attr(ringo_kernel, no_std)]
 
+pub mod cache;
 pub mod class;
+#[cfg(ringo_kernel)]
+mod descs;
 #[cfg(ringo_kernel)]
 pub mod frames;
 pub mod gstack;

@@ -91,41 +91,60 @@ impl<D: Direct> FramePool<D> {
     /// A free frame, content undefined.
     #[inline]
     pub fn alloc(&mut self) -> Option<u64> {
+        let frame = self.take()?;
+        self.unmark(frame);
+        Some(frame)
+    }
+
+    /// A free frame, which still bears the mark of debug builds: for caches of free frames.
+    pub fn take(&mut self) -> Option<u64> {
         let frame = self.head;
         if frame == NONE {
-            return self.alloc_unused();
+            return self.take_unused();
         }
-        let words = self.direct.at(frame);
-        // SAFETY: a frame on the list is free, so the pool owns it; `free` wrote these words.
-        unsafe {
-            self.head = words.read();
-            if cfg!(debug_assertions) {
-                let mark = words.add(1).read();
-                assert_eq!(
-                    mark,
-                    FREE_MARK ^ frame,
-                    "frame {frame:#x} was written to after it was freed"
-                );
-                words.add(1).write(0);
-            }
-        }
+        // SAFETY: a frame on the list is free, so the pool owns it; `put` wrote this word.
+        self.head = unsafe { self.direct.at(frame).read() };
         self.free -= 1;
         Some(frame)
     }
 
     #[cold]
-    fn alloc_unused(&mut self) -> Option<u64> {
+    fn take_unused(&mut self) -> Option<u64> {
         while self.current < self.range_count {
             let range = &mut self.ranges[self.current];
             if range.next < range.end {
                 let frame = range.next;
                 range.next += PAGE;
                 self.free -= 1;
+                if cfg!(debug_assertions) {
+                    // SAFETY: a free frame of the pool's.
+                    unsafe { self.direct.at(frame).add(1).write(FREE_MARK ^ frame) };
+                }
                 return Some(frame);
             }
             self.current += 1;
         }
         None
+    }
+
+    /// In debug builds, checks that a free frame was left alone, and removes its mark.
+    ///
+    /// # Panics
+    /// In debug builds, if it was written to.
+    #[inline]
+    pub fn unmark(&self, frame: u64) {
+        if cfg!(debug_assertions) {
+            // SAFETY: a free frame in the hands of the pool's user.
+            unsafe {
+                let mark = self.direct.at(frame).add(1);
+                assert_eq!(
+                    mark.read(),
+                    FREE_MARK ^ frame,
+                    "frame {frame:#x} was written to after it was freed"
+                );
+                mark.write(0);
+            }
+        }
     }
 
     /// A frame never used before, below `limit`. Touches no frame: for the time before all of RAM can be reached.
@@ -159,23 +178,58 @@ impl<D: Direct> FramePool<D> {
     /// In debug builds if the frame is none of this pool's, is not page-aligned, or is free already.
     #[inline]
     pub unsafe fn free(&mut self, frame: u64) {
-        let words = self.direct.at(frame);
-        // SAFETY: the frame is the pool's again, says the caller; where that is a lie, debug builds find it out before
-        // they write.
+        // SAFETY: the caller's promise.
         unsafe {
-            if cfg!(debug_assertions) {
-                self.check_handed_out(frame);
+            self.mark(frame);
+            self.put(frame);
+        }
+    }
+
+    /// In debug builds, marks a frame as free.
+    ///
+    /// # Safety
+    /// As [`FramePool::free`].
+    ///
+    /// # Panics
+    /// In debug builds, as [`FramePool::free`].
+    #[inline]
+    pub unsafe fn mark(&self, frame: u64) {
+        if cfg!(debug_assertions) {
+            self.check_handed_out(frame);
+            // SAFETY: the frame is free, says the caller; where that is a lie, this finds it out before it writes.
+            unsafe {
+                let mark = self.direct.at(frame).add(1);
                 assert_ne!(
-                    words.add(1).read(),
+                    mark.read(),
                     FREE_MARK ^ frame,
                     "frame {frame:#x} is freed twice"
                 );
-                words.add(1).write(FREE_MARK ^ frame);
+                mark.write(FREE_MARK ^ frame);
             }
-            words.write(self.head);
         }
+    }
+
+    /// Takes a marked frame back.
+    ///
+    /// # Safety
+    /// As [`FramePool::free`].
+    #[inline]
+    pub unsafe fn put(&mut self, frame: u64) {
+        // SAFETY: the frame is the pool's again, says the caller.
+        unsafe { self.direct.at(frame).write(self.head) };
         self.head = frame;
         self.free += 1;
+    }
+
+    /// Takes a chain of marked frames back, in no time: the first word of each but the last is the address of the next.
+    ///
+    /// # Safety
+    /// As [`FramePool::free`] for each of them; `count` is how many they are.
+    pub unsafe fn put_chain(&mut self, first: u64, last: u64, count: u64) {
+        // SAFETY: the frames are the pool's again, says the caller.
+        unsafe { self.direct.at(last).write(self.head) };
+        self.head = first;
+        self.free += count;
     }
 
     fn check_handed_out(&self, frame: u64) {
