@@ -94,7 +94,7 @@ impl Config {
         queue: Queue::Local,
         runnext: true,
         sysmon: true,
-        handoff: false,
+        handoff: true,
         spin: true,
         mcache: true,
         netpoll: Netpoll::Park,

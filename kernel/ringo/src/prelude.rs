@@ -25,7 +25,8 @@ pub use csp::sync::{
     WaitGroup,
 };
 pub use csp::time::{Duration, Instant, sleep};
-pub use sched::{checkpoint, current, num_cpu, num_goroutine, yield_now};
+pub use sched::{blocking, checkpoint, current, num_cpu, num_goroutine, yield_now};
+pub use sched::set_gomaxprocs as gomaxprocs;
 
 pub use crate::args::args;
 pub use crate::exit::{at_exit, exit};

@@ -52,6 +52,7 @@ impl fmt::Display for Header {
             GStatus::Idle => "idle",
             GStatus::Runnable => "runnable",
             GStatus::Running => "running",
+            GStatus::Syscall => "syscall",
             GStatus::Dead => "dead",
             GStatus::Waiting => return write!(f, "goroutine {} [{}]:", g.id(), g.wait()),
         };

@@ -10,6 +10,8 @@
 //!    │                                     gopark             │
 //!    └────────────────────────────────────────────────────────┘
 //!                                goexit0
+//!
+//!   running ◄── entersyscall, exitsyscall ──► syscall ── exitsyscall without a P ──► runnable
 //! ```
 //!
 //! **I-STATE** Only these moves exist ([`GStatus::may_become`]); debug builds check each. A G is queued at most once, and
@@ -35,6 +37,8 @@ pub enum GStatus {
     Runnable = 1,
     /// Owns a stack, an M and a P.
     Running = 2,
+    /// In a blocking call: owns its stack and M; its P may be taken.
+    Syscall = 3,
     /// Waits for somebody to call `goready`.
     Waiting = 4,
     /// Finished; on a free list.
@@ -47,6 +51,7 @@ impl GStatus {
             0 => Self::Idle,
             1 => Self::Runnable,
             2 => Self::Running,
+            3 => Self::Syscall,
             4 => Self::Waiting,
             6 => Self::Dead,
             _ => unreachable!("no such G status: {n}"),
@@ -64,6 +69,9 @@ impl GStatus {
                 | (Running, Runnable)
                 | (Running, Waiting)
                 | (Running, Dead)
+                | (Running, Syscall)
+                | (Syscall, Running)
+                | (Syscall, Runnable)
                 | (Waiting, Runnable)
         )
     }
@@ -335,13 +343,13 @@ mod tests {
     #[test]
     fn table_of_states() {
         use GStatus::*;
-        let all = [Idle, Runnable, Running, Waiting, Dead];
+        let all = [Idle, Runnable, Running, Syscall, Waiting, Dead];
         let legal: Vec<_> = all
             .iter()
             .flat_map(|a| all.iter().map(move |b| (*a, *b)))
             .filter(|(a, b)| a.may_become(*b))
             .collect();
-        assert_eq!(legal.len(), 7);
+        assert_eq!(legal.len(), 10);
         assert!(
             !Waiting.may_become(Running)
                 && !Dead.may_become(Running)

@@ -69,7 +69,7 @@ impl Sched {
     }
 
     /// An idle P, if there is one; the one that `m` held last is preferred.
-    fn pidleget(&self, _lock: &mut Global, m: Option<&M>) -> Option<&'static P> {
+    pub(crate) fn pidleget(&self, _lock: &mut Global, m: Option<&M>) -> Option<&'static P> {
         let idle = self.pidle.load(Relaxed);
         if idle == 0 {
             return None;
@@ -353,6 +353,7 @@ impl Sched {
             if self.stopping.load(Relaxed) {
                 return;
             }
+            self.unstrand(&mut gl);
             if let Some(p) = self.turn_round(&mut gl, m) {
                 drop(gl);
                 self.become_spinning(m);

@@ -24,6 +24,7 @@
 //! | who sleeps and who wakes whom | `idle` |
 //! | how a G waits and is readied | `park` `sleep` `timers` |
 //! | how a G is born and dies | `newproc` |
+//! | what becomes of the P of a G that blocks its CPU | `handoff` |
 //! | how a G loses its CPU | `preempt` `tick` `sysmon` |
 //! | how everybody stops at once, how Ps come and go | `stw` |
 //! | what happens when nobody can go on | `deadlock` |
@@ -37,6 +38,7 @@ mod deadlock;
 mod g;
 mod globrunq;
 mod gqueue;
+mod handoff;
 mod idle;
 mod m;
 #[cfg(ringo_loom)]
@@ -61,6 +63,7 @@ pub mod timers;
 pub use deadlock::{CreatedBy, Header};
 pub use g::{ExitHook, G, GRef, GStatus, WaitReason};
 pub use gqueue::GQueue;
+pub use handoff::{blocking, entersyscall, entersyscallblock, exitsyscall};
 pub use m::{M, MStats};
 pub use newproc::{goexit, newproc, newproc_hook, newproc_scoped};
 pub use p::P;

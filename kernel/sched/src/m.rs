@@ -72,6 +72,8 @@ pub struct M {
     sched: AtomicPtr<Sched>,
     /// P that it holds; null when idle.
     p: AtomicPtr<P>,
+    /// P that it held when its G began a blocking call (Go: `m.oldp`).
+    oldp: AtomicPtr<P>,
     /// P that somebody hands to it while it is idle (Go: `m.nextp`).
     pub(crate) nextp: AtomicPtr<P>,
     /// G that it runs; null on g0.
@@ -113,6 +115,7 @@ impl M {
             id,
             sched: AtomicPtr::new(core::ptr::null_mut()),
             p: AtomicPtr::new(core::ptr::null_mut()),
+            oldp: AtomicPtr::new(core::ptr::null_mut()),
             nextp: AtomicPtr::new(core::ptr::null_mut()),
             curg: AtomicPtr::new(core::ptr::null_mut()),
             spinning: AtomicBool::new(false),
@@ -165,6 +168,15 @@ impl M {
     }
     pub(crate) fn set_p(&self, p: Option<&'static P>) {
         self.p.store(ptr_of(p), Relaxed)
+    }
+
+    /// The P that it held when its G began a blocking call.
+    pub(crate) fn oldp(&self) -> Option<&'static P> {
+        // SAFETY: as in `p`.
+        unsafe { self.oldp.load(Relaxed).as_ref() }
+    }
+    pub(crate) fn set_oldp(&self, p: &'static P) {
+        self.oldp.store(ptr_of(Some(p)), Relaxed)
     }
 
     /// The P that was handed to it; taking it empties the field.

@@ -15,7 +15,7 @@ use crate::m::M;
 use crate::runq::RunQueue;
 use crate::timers::Timers;
 use base::rng::Rng;
-use base::shim::{AtomicPtr, AtomicU32, Ordering::*};
+use base::shim::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use core::cell::UnsafeCell;
 
 /// Goroutine numbers that a P takes from the scheduler at a time (Go: `_GoidCacheBatch`).
@@ -43,6 +43,13 @@ pub struct P {
     pub timers: Timers,
     /// M that holds it; null when idle.
     pub(crate) m: AtomicPtr<M>,
+    /// Whether its M runs a G in a blocking call: `handoff.rs`.
+    pub(crate) call: AtomicU32,
+    /// Counts blocking calls, so that sysmon knows a call again.
+    pub(crate) syscalltick: AtomicU32,
+    /// The call that sysmon saw last on this P, and when it first did.
+    pub(crate) sysmon_saw_call: AtomicU32,
+    pub(crate) sysmon_call_when_ns: AtomicU64,
     /// M that held it last: who gets it back if idle (affinity).
     pub(crate) last_m: AtomicU32,
     owned: UnsafeCell<Owned>,
@@ -64,6 +71,10 @@ impl P {
             schedtick: AtomicU32::new(0),
             timers: Timers::new(),
             m: AtomicPtr::new(core::ptr::null_mut()),
+            call: AtomicU32::new(crate::handoff::NONE),
+            syscalltick: AtomicU32::new(0),
+            sysmon_saw_call: AtomicU32::new(0),
+            sysmon_call_when_ns: AtomicU64::new(0),
             last_m: AtomicU32::new(id),
             owned: UnsafeCell::new(Owned {
                 gfree: GQueue::new(),

@@ -4,6 +4,7 @@
 //! stack, with preemption off; so does the drop of the last guard that finds work pending. It goes to g0 like any other
 //! switch, serves what is pending, and comes back to the same G or, at the end of its slice, to another.
 
+use crate::g::GStatus;
 use crate::m::count;
 use crate::park::{requeue_running, try_current};
 use crate::policy::Event;
@@ -30,6 +31,10 @@ unsafe extern "C" fn safe_point_m(_: usize) -> *const arch::Context {
         "I-SWITCH: a safe point with a guard alive"
     );
     count(&m.stats.safe_points);
+    if g.status() == GStatus::Syscall {
+        s.safe_point_in_call(m);
+        return &g.ctx;
+    }
     if s.gcwaiting.load(Relaxed) {
         return requeue_running(Event::Stopped);
     }

@@ -10,6 +10,7 @@ use crate::m::M;
 use crate::p::P;
 use crate::steal::StealOrder;
 use crate::stw::WorldSema;
+use crate::sysmon::Sysmon;
 use crate::timers::NEVER;
 use base::config::{Config, Preempt};
 use base::shim::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
@@ -36,6 +37,8 @@ pub(crate) struct Global {
     pub midle: u64,
     /// The idle M that wakes for timers of idle Ps.
     pub poll_m: Option<u32>,
+    /// Ps with nobody to run them, a bit each: `handoff.rs`.
+    pub stranded: u64,
     /// Ps that a stop of the world still waits for.
     pub stopwait: u32,
 }
@@ -73,8 +76,7 @@ pub struct Sched {
     pub(crate) npolling: AtomicU32,
     /// When `Global::poll_m` wakes (I-GLOBAL).
     pub(crate) poll_until_ns: AtomicU64,
-    /// M0 rests: all was idle at its last look; who becomes busy wakes it.
-    pub(crate) sysmonwait: AtomicBool,
+    pub(crate) sysmon: Sysmon,
     /// Victim orders, for each number of Ps.
     pub(crate) orders: Box<[StealOrder]>,
     pub(crate) goidgen: AtomicU64,
@@ -122,6 +124,7 @@ impl Sched {
                     gfree: GQueue::new(),
                     midle: 0,
                     poll_m: None,
+                    stranded: 0,
                     stopwait: 0,
                 },
             ),
@@ -132,7 +135,7 @@ impl Sched {
             needspinning: AtomicU32::new(0),
             npolling: AtomicU32::new(0),
             poll_until_ns: AtomicU64::new(NEVER),
-            sysmonwait: AtomicBool::new(true),
+            sysmon: Sysmon::new(),
             orders: (1..=cpus as u32).map(StealOrder::new).collect(),
             goidgen: AtomicU64::new(1),
             allgs: AtomicPtr::new(core::ptr::null_mut()),

@@ -115,8 +115,8 @@ impl Sched {
     pub(crate) fn stop_the_world(&self, m: &M, reason: StopReason) {
         trace::emit(trace::Kind::StopTheWorld, 0, reason as u32);
         let mut gl = self.lock.lock();
-        let idle = self.pidle.swap(0, AcqRel).count_ones();
-        gl.stopwait = self.procs() - 1 - idle;
+        let free = self.pidle.swap(0, AcqRel) | core::mem::take(&mut gl.stranded);
+        gl.stopwait = self.procs() - 1 - free.count_ones();
         self.stopwait.store(gl.stopwait, Relaxed);
         // SeqCst: an M that takes a P after this sees it when it next looks for work; one that runs a G is told below.
         self.gcwaiting.store(true, SeqCst);
@@ -124,6 +124,7 @@ impl Sched {
         // Acquire: pairs with the store in `gcstopm`: what was done on those Ps is seen.
         while self.stopwait.load(Acquire) != 0 {
             self.preempt_all(m);
+            self.take_ps_in_calls();
             let again = if cfg!(ringo_loom) {
                 0 // models have no clock
             } else {
@@ -136,6 +137,17 @@ impl Sched {
                 if self.stopwait.load(Acquire) == 0 || arch::now_ns() >= again {
                     break;
                 }
+            }
+        }
+    }
+
+    /// Ps whose Gs are in blocking calls are as good as idle: their Ms find them gone when they come back.
+    fn take_ps_in_calls(&self) {
+        for p in self.allp.iter().take(self.procs() as usize) {
+            if p.call.load(Relaxed) == crate::handoff::IN_CALL && self.retake_p(p) {
+                let mut gl = self.lock.lock();
+                gl.stopwait -= 1;
+                self.stopwait.store(gl.stopwait, Release)
             }
         }
     }

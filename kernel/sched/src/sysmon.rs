@@ -1,41 +1,91 @@
-//! sysmon, so far in its smallest form: every 10 ms, while anybody is busy, it looks whether a runnable G waits beside an
-//! idle P, or a timer is overdue that nobody watches, and wakes an M. With everything else right it finds nothing; the
-//! wake-up tests run without it, since a safety net hides the holes (Go #60693).
+//! sysmon: looks, while anybody is busy, for what nobody else would notice (Go: proc.go, `sysmon`, `retake`).
 //!
-//! It is work of CPU 0's timer: of the busy M0 in its slice check, or of the idle M0, which arms its timer for it as long
-//! as others are busy. When a look finds all idle it rests (`sysmonwait`) until somebody becomes busy.
+//! * Ps whose Gs sit in long blocking calls: they are taken and handed on (`handoff.rs`).
+//! * A runnable G beside an idle P, or a timer that is overdue: an M is woken. With everything else right there are none;
+//!   the wake-up tests run without sysmon, since a safety net hides the holes (Go #60693).
+//!
+//! It is work of CPU 0's timer: of the busy M0 in its safe points, or of the idle M0, which arms its timer for it as long as
+//! others are busy. When a look finds all idle it rests (`sysmonwait`) until somebody becomes busy.
+//!
+//! ```text
+//!   every 10 ms ◄──────────────── doubles after 50 looks in vain ───────────── every 20 µs
+//!        │                                                                         ▲
+//!        └── a call was taken, or one was seen whose P others wait for ────────────┘
+//! ```
 
 use crate::m::M;
 use crate::sched::Sched;
 use crate::timers::NEVER;
-use base::shim::{Ordering::*, fence};
+use base::shim::{AtomicBool, AtomicU32, AtomicU64, Ordering::*, fence};
 
-/// Time between two looks (Go's longest).
-const PERIOD_NS: u64 = 10_000_000;
+/// Shortest time between two looks.
+const PERIOD_MIN_NS: u64 = 20_000;
+/// Longest.
+pub(crate) const PERIOD_MAX_NS: u64 = 10_000_000;
+/// Looks in vain before the period grows.
+const PATIENCE: u32 = 50;
 /// A timer that is this late is not just about to be run.
 const OVERDUE_NS: u64 = 2_000_000;
 
+/// What sysmon remembers from look to look. Only M0 touches it, but for `wait`.
+pub(crate) struct Sysmon {
+    period_ns: AtomicU64,
+    in_vain: AtomicU32,
+    /// When the next look is due.
+    pub next_ns: AtomicU64,
+    /// It rests: all was idle at its last look; who becomes busy wakes it.
+    pub wait: AtomicBool,
+}
+
+impl Sysmon {
+    pub fn new() -> Self {
+        Self {
+            period_ns: AtomicU64::new(PERIOD_MAX_NS),
+            in_vain: AtomicU32::new(0),
+            next_ns: AtomicU64::new(0),
+            wait: AtomicBool::new(true),
+        }
+    }
+
+    /// The next look: soon, if this one was not in vain.
+    fn plan(&self, soon: bool, now_ns: u64) {
+        let mut period_ns = self.period_ns.load(Relaxed);
+        if soon {
+            self.in_vain.store(0, Relaxed);
+            period_ns = PERIOD_MIN_NS
+        } else {
+            let n = self.in_vain.load(Relaxed).saturating_add(1);
+            self.in_vain.store(n, Relaxed);
+            if n > PATIENCE {
+                period_ns = (2 * period_ns).min(PERIOD_MAX_NS)
+            }
+        }
+        self.period_ns.store(period_ns, Relaxed);
+        self.next_ns.store(now_ns + period_ns, Relaxed)
+    }
+}
+
 impl Sched {
-    /// When the idle M0 has to look: NEVER for the others, or at rest.
+    /// Is there anything for sysmon to do on this machine?
+    fn has_sysmon(&self) -> bool {
+        cfg!(ringo_kernel) && self.cfg.sysmon && self.mcount() > 1
+    }
+
+    /// When M0 has to look: NEVER for the others, and at rest.
     pub(crate) fn sysmon_deadline(&self, m: &M) -> u64 {
-        if cfg!(not(ringo_kernel))
-            || !self.cfg.sysmon
-            || m.id() != 0
-            || self.procs() == 1 // nobody to wake
-            || self.sysmonwait.load(Relaxed)
-        {
+        if m.id() != 0 || !self.has_sysmon() || self.sysmon.wait.load(Relaxed) {
             return NEVER;
         }
-        arch::now_ns() + PERIOD_NS
+        self.sysmon.next_ns.load(Relaxed)
     }
 
     /// Somebody became busy.
     pub(crate) fn wake_sysmon(&self) {
-        if !self.cfg.sysmon || self.procs() == 1 {
+        if !self.has_sysmon() {
             return;
         }
         fence(SeqCst); // pairs with the one in `sysmon`
-        if self.sysmonwait.load(Relaxed) && self.sysmonwait.swap(false, AcqRel) {
+        if self.sysmon.wait.load(Relaxed) && self.sysmon.wait.swap(false, AcqRel) {
             let m0 = &self.allm[0];
             // SAFETY: set before M0 first ran (`init_m0`), not written since.
             if let Some(cpu) = unsafe { *m0.cpu.get() }
@@ -46,30 +96,58 @@ impl Sched {
         }
     }
 
-    /// One look. Does nothing on other Ms than M0.
+    /// Look, if it is time. Does nothing on other Ms than M0.
     pub(crate) fn sysmon(&self, m: &M, now_ns: u64) {
-        if !self.cfg.sysmon || m.id() != 0 || self.procs() == 1 {
+        if now_ns < self.sysmon_deadline(m) {
             return;
         }
-        let idle = self.npidle();
-        if idle == self.procs() {
-            self.sysmonwait.store(true, SeqCst);
+        if self.npidle() == self.procs() {
+            self.sysmon.wait.store(true, SeqCst);
             fence(SeqCst); // pairs with `wake_sysmon`: it sees the rest, or this sees its P gone from the idle list
-            if self.npidle() != self.procs() {
-                self.sysmonwait.store(false, SeqCst)
+            if self.npidle() == self.procs() {
+                return;
             }
-            return;
+            self.sysmon.wait.store(false, SeqCst)
         }
-        if idle == 0 {
-            return;
-        }
-        let waiting = self.runqsize() != 0 || self.allp.iter().any(|p| !p.runq.is_empty());
-        let overdue = self
-            .allp
-            .iter()
-            .any(|p| p.timers.min_when_ns().saturating_add(OVERDUE_NS) < now_ns);
-        if waiting || overdue {
+        let soon = self.retake(now_ns);
+        self.sysmon.plan(soon, now_ns);
+        if self.npidle() != 0 && (self.work_waits() || self.timer_is_overdue(now_ns)) {
             self.wakep()
         }
+    }
+
+    fn work_waits(&self) -> bool {
+        self.runqsize() != 0 || self.allp.iter().any(|p| !p.runq.is_empty())
+    }
+
+    fn timer_is_overdue(&self, now_ns: u64) -> bool {
+        self.allp
+            .iter()
+            .any(|p| p.timers.min_when_ns().saturating_add(OVERDUE_NS) < now_ns)
+    }
+}
+
+#[cfg(all(test, not(ringo_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_period_grows_after_looks_in_vain_and_shrinks_at_once() {
+        let s = Sysmon::new();
+        s.plan(true, 0);
+        assert_eq!(s.next_ns.load(Relaxed), PERIOD_MIN_NS);
+        for _ in 0..PATIENCE {
+            s.plan(false, 0)
+        }
+        assert_eq!(s.next_ns.load(Relaxed), PERIOD_MIN_NS);
+        for k in 1..20 {
+            s.plan(false, 0);
+            assert_eq!(
+                s.next_ns.load(Relaxed),
+                (PERIOD_MIN_NS << k).min(PERIOD_MAX_NS)
+            );
+        }
+        s.plan(true, 5);
+        assert_eq!(s.next_ns.load(Relaxed), 5 + PERIOD_MIN_NS);
     }
 }

@@ -29,7 +29,10 @@ impl Sched {
         if cfg!(not(ringo_kernel)) {
             return;
         }
-        let deadline_ns = m.next_tick_ns.load(Relaxed).min(p.timers.min_when_ns());
+        let next_tick_ns = m.next_tick_ns.load(Relaxed);
+        let deadline_ns = next_tick_ns
+            .min(p.timers.min_when_ns())
+            .min(self.sysmon_deadline(m));
         if deadline_ns != m.armed_ns.load(Relaxed) {
             m.armed_ns.store(deadline_ns, Relaxed);
             arch::arm_timer(deadline_ns);
@@ -81,6 +84,9 @@ impl Sched {
         // A fault point asks for what the end of a slice does.
         let mut over = bits & arch::PENDING_PREEMPT != 0;
         if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) == 0 {
+            if bits & arch::PENDING_RESCHED != 0 {
+                self.arm(m, p) // timers may have been moved here
+            }
             return over;
         }
         let now_ns = arch::now_ns();
@@ -91,8 +97,8 @@ impl Sched {
             over |= tick == m.tick_saw.load(Relaxed);
             m.tick_saw.store(tick, Relaxed);
             m.next_tick_ns.store(now_ns + self.slice_ns(), Relaxed);
-            self.sysmon(m, now_ns);
         }
+        self.sysmon(m, now_ns);
         self.arm(m, p);
         over
     }

@@ -280,3 +280,78 @@ fn several_goroutines_change_gomaxprocs_at_once() {
         until(|| num_goroutine() == 1);
     });
 }
+
+/// A G that waits inside a blocking call for another one: it ends only if its P goes to somebody else.
+#[test]
+fn the_p_of_a_blocking_call_runs_others() {
+    for (cpus, procs) in [(2, 1), (3, 2), (4, 2)] {
+        run(cpus, procs, move || {
+            for _ in 0..200 {
+                let flags: Vec<_> = (0..procs).map(|_| Arc::new(AtomicUsize::new(0))).collect();
+                let done = Arc::new(AtomicUsize::new(0));
+                for f in &flags {
+                    let (f, done) = (f.clone(), done.clone());
+                    go(move || {
+                        sched::blocking(|| {
+                            while f.load(SeqCst) == 0 {
+                                std::thread::yield_now()
+                            }
+                        });
+                        done.fetch_add(1, SeqCst);
+                    });
+                }
+                yield_now();
+                for f in &flags {
+                    f.store(1, SeqCst)
+                }
+                until(|| done.load(SeqCst) == procs);
+            }
+        });
+    }
+}
+
+/// As many Ps as CPUs, all in calls but one's worth of work: what their queues hold is run by others at once.
+#[test]
+fn a_stranded_ps_work_is_run_by_others() {
+    run(2, 2, || {
+        for _ in 0..200 {
+            let ran = Arc::new(AtomicUsize::new(0));
+            let r = ran.clone();
+            let h = Arc::new(AtomicUsize::new(0));
+            let hh = h.clone();
+            go(move || {
+                for _ in 0..10 {
+                    let r = r.clone();
+                    go(move || {
+                        r.fetch_add(1, SeqCst);
+                    });
+                }
+                sched::blocking(|| {
+                    while r.load(SeqCst) < 10 {
+                        std::thread::yield_now()
+                    }
+                });
+                hh.store(1, SeqCst)
+            });
+            until(|| h.load(SeqCst) == 1);
+        }
+    });
+}
+
+#[test]
+fn calls_and_stops_of_the_world_do_not_disturb_each_other() {
+    run(4, 4, || {
+        for i in 0..40usize {
+            go(move || {
+                for k in 0..50 {
+                    sched::blocking(|| std::hint::black_box(i * k));
+                    if i == 0 {
+                        sched::set_gomaxprocs(1 + k % 4);
+                    }
+                    yield_now()
+                }
+            })
+        }
+        until(|| num_goroutine() == 1);
+    });
+}

@@ -136,7 +136,7 @@ pub const KEYS: &[Key] = &[
     Key::user("queue", Values::Words(Queue::WORDS)),
     Key::user("runnext", Values::Words(ON_OFF)),
     Key::user("sysmon", Values::Words(ON_OFF)),
-    Key::only("handoff", Values::Words(ON_OFF), "off"),
+    Key::user("handoff", Values::Words(ON_OFF)),
     Key::user("spin", Values::Words(ON_OFF)),
     Key::user("mcache", Values::Words(ON_OFF)),
     Key::only("netpoll", Values::Words(Netpoll::WORDS), "park"),

@@ -116,8 +116,8 @@ fn wrong_values_list_the_right_ones() {
 #[test]
 fn what_is_not_there_yet_says_so() {
     assert_eq!(
-        line("handoff=on"),
-        "handoff=on is not there yet; today only handoff=off"
+        line("wakeup=on"),
+        "wakeup=on is not there yet; today only wakeup=off"
     );
     assert_eq!(
         line("min_run_us=50"),

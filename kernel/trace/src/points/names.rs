@@ -16,6 +16,10 @@ pub const NAMES: &[&str] = &[
     "wake.cpu",
     // Timers: after one was added and before its CPU's deadline is set.
     "timer.add",
+    // Blocking calls: both sides of the P's change of hands.
+    "syscall.enter",
+    "syscall.exit",
+    "handoff.p",
     // Ends: after the G's value is stored and before its joiner is told.
     "goexit.settle",
 ];

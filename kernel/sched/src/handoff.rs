@@ -1,0 +1,315 @@
+//! Hand-off: a G that occupies its CPU in a blocking call gives its P to others (Go: proc.go, `entersyscall`,
+//! `exitsyscall`, `entersyscallblock`, `retake`, `handoffp`), where Ms cannot be created.
+//!
+//! ```text
+//!   P's call word:        entersyscall                     exitsyscall: still ours, go on
+//!            NONE ──────────────────────────► IN_CALL ─────────────────────────────────► NONE
+//!                                               │
+//!                    sysmon, a stop of the world│ retake: whoever wins the CAS owns the P
+//!                                               ▼
+//!                                             NONE ── handoffp ──► an M without P, or the idle list, or *stranded*
+//!
+//!   exitsyscall, P gone:  the old P if it is idle or stranded, else any such P, else the G to the global queue and the
+//!                         M idles
+//! ```
+//!
+//! While the G is in the call its M holds no P, so what it readies goes to the global queue, and parking is a mistake that
+//! is named. The CPU is interrupted as usual: a safe point in a call serves the P's timers if it can take the P for that
+//! moment, and sysmon, but never switches.
+//!
+//! **I-CALL** A P whose call word is IN_CALL is on no list; the M that put it there and a retaker race for it by one CAS.
+//!
+//! **Stranded.** With as many Ms as CPUs there may be nobody to take a P that has work. Its Gs and timers move to where
+//! others find them, and it counts as neither idle nor running until an M comes free.
+
+use crate::g::GStatus;
+use crate::gqueue::GQueue;
+use crate::m::M;
+use crate::p::P;
+use crate::park::current;
+use crate::sched::{Global, Sched};
+use crate::schedule::m_on_g0;
+use crate::timers::NEVER;
+use base::shim::Ordering::*;
+use base::{PreemptGuard, SpinGuard};
+
+/// No call.
+pub(crate) const NONE: u32 = 0;
+/// The P's M runs a G that is in a blocking call; the P may be retaken.
+pub(crate) const IN_CALL: u32 = 1;
+
+/// A blocking call lasts at least so long before its P is retaken where nobody waits for it (Go: `retake`).
+const NOBODY_WAITS_NS: u64 = 10_000_000;
+
+/// Run `f`, which occupies this CPU without running Gs: polled I/O, a long computation outside the scheduler's rules. Its
+/// P goes to others after a while. `f` must not park, sleep, yield or start goroutines; it may ready some.
+pub fn blocking<T>(f: impl FnOnce() -> T) -> T {
+    if cfg!(ringo_kernel) {
+        entersyscall()
+    } else {
+        entersyscallblock() // no sysmon there to take the P later
+    }
+    let result = f();
+    exitsyscall();
+    result
+}
+
+/// Begin a blocking call (Go: `reentersyscall`). Paired with [`exitsyscall`]; calls do not nest.
+///
+/// # Panics
+/// If the G is in a call already.
+pub fn entersyscall() {
+    let guard = PreemptGuard::new();
+    let m = M::current(&guard);
+    let p = m.p().expect("entersyscall inside a blocking call");
+    let g = current();
+    trace::emit(trace::Kind::GoSyscall, g.id(), 0);
+    g.set_status(GStatus::Running, GStatus::Syscall);
+    p.syscalltick
+        .store(p.syscalltick.load(Relaxed).wrapping_add(1), Relaxed);
+    m.set_oldp(p);
+    m.set_p(None);
+    trace::point!("syscall.enter");
+    // Release: pairs with the CAS (acquire) in `retake_p`: who takes the P sees its queue and timers.
+    p.call.store(IN_CALL, Release);
+}
+
+/// The same where the caller knows that the call will last: the P is handed off at once (Go: `entersyscallblock`).
+pub fn entersyscallblock() {
+    entersyscall();
+    let guard = PreemptGuard::new();
+    let m = M::current(&guard);
+    let s = m.sched();
+    if s.cfg.handoff
+        && let Some(p) = m.oldp()
+        && s.retake_p(p)
+    {
+        s.handoffp(p)
+    }
+}
+
+/// End a blocking call: go on at once with the P that is still there or with another, or wait for one.
+pub fn exitsyscall() {
+    let guard = PreemptGuard::new();
+    let m = M::current(&guard);
+    let s = m.sched();
+    let g = current();
+    trace::point!("syscall.exit");
+    let old = m.oldp().expect("exitsyscall without entersyscall");
+    if s.reenter(m, old) || s.exit_with_idle_p(m, old) {
+        trace::emit(trace::Kind::GoSyscallExit, g.id(), 1);
+        g.set_status(GStatus::Syscall, GStatus::Running);
+        return; // the guard's drop serves what came meanwhile
+    }
+    guard.leave_raised();
+    // SAFETY: I-SWITCH: the guard's was the only unit of the count.
+    unsafe { arch::mcall(&g.ctx, exitsyscall0, 0) };
+    // SAFETY: the resumed G owns the unit that the scheduler held.
+    drop(unsafe { PreemptGuard::adopt() });
+}
+
+/// No P for the G: it waits in the global queue, and the M for a P (Go: `exitsyscall0`).
+unsafe extern "C" fn exitsyscall0(_: usize) -> *const arch::Context {
+    let m = m_on_g0();
+    let s = m.sched();
+    let g = m.curg().expect("exitsyscall without a G");
+    assert_eq!(
+        arch::preempt_count(),
+        1,
+        "I-SWITCH: a blocking call ended with a guard alive"
+    );
+    s.dropg(m, g);
+    g.set_status(GStatus::Syscall, GStatus::Runnable);
+    trace::emit(trace::Kind::GoSyscallExit, g.id(), 0);
+    s.globrunqput(g);
+    s.wakep();
+    s.schedule(m)
+}
+
+impl Sched {
+    /// Take the P of the call that `m` is in, if it is still there.
+    fn reenter(&self, m: &M, p: &'static P) -> bool {
+        // AcqRel: pairs with `retake_p`: one of the two gets it.
+        let ours = p
+            .call
+            .compare_exchange(IN_CALL, NONE, AcqRel, Relaxed)
+            .is_ok();
+        if ours {
+            m.set_p(Some(p))
+        }
+        ours
+    }
+
+    /// Take the P of a call away from its M: true if the caller owns it now (Go: `retake`'s part for syscalls).
+    pub(crate) fn retake_p(&self, p: &P) -> bool {
+        let got = p
+            .call
+            .compare_exchange(IN_CALL, NONE, AcqRel, Relaxed)
+            .is_ok();
+        if got {
+            p.m.store(core::ptr::null_mut(), Relaxed);
+            trace::emit(trace::Kind::Retake, 0, p.id() as u32)
+        }
+        got
+    }
+
+    /// The call's P is gone: the old one if it is free again, else any free one.
+    fn exit_with_idle_p(&self, m: &M, old: &'static P) -> bool {
+        let mut gl = self.lock.lock();
+        let p = self
+            .take_this_p(&mut gl, old)
+            .or_else(|| self.take_free_p(&mut gl, m));
+        drop(gl);
+        if let Some(p) = p {
+            self.acquirep(m, p)
+        }
+        p.is_some()
+    }
+
+    fn take_this_p(&self, gl: &mut Global, p: &'static P) -> Option<&'static P> {
+        let bit = 1 << p.id();
+        if gl.stranded & bit != 0 {
+            gl.stranded &= !bit;
+            return Some(p);
+        }
+        let idle = self.pidle.load(Relaxed);
+        if idle & bit == 0 {
+            return None;
+        }
+        self.pidle.store(idle & !bit, Relaxed);
+        Some(p)
+    }
+
+    fn take_free_p(&self, gl: &mut SpinGuard<'_, Global>, m: &M) -> Option<&'static P> {
+        self.pidleget(gl, Some(m)).or_else(|| {
+            let i = gl.stranded.trailing_zeros() as usize;
+            (gl.stranded != 0).then(|| {
+                gl.stranded &= !(1 << i);
+                self.p_static(i)
+            })
+        })
+    }
+
+    /// The M of the P that the caller owns is busy elsewhere: find it another, or a place (Go: `handoffp`).
+    pub(crate) fn handoffp(&self, p: &'static P) {
+        trace::point!("handoff.p");
+        trace::emit(trace::Kind::Handoff, 0, p.id() as u32);
+        let work = !p.runq.is_empty() || self.runqsize() != 0;
+        let nobody_looks = self.nmspinning() + self.npidle() == 0;
+        let mut gl = self.lock.lock();
+        if self.gcwaiting.load(Relaxed) {
+            gl.stopwait -= 1;
+            self.stopwait.store(gl.stopwait, Release);
+            return;
+        }
+        if (work || nobody_looks || !p.timers.is_empty())
+            && let Some(m) = self.mget(&mut gl, p)
+        {
+            m.nextp.store(p as *const P as *mut P, Release);
+            drop(gl);
+            return self.notewakeup(m);
+        }
+        if p.runq.is_empty() && p.timers.is_empty() {
+            self.pidle
+                .store(self.pidle.load(Relaxed) | 1 << p.id(), Relaxed);
+            drop(gl);
+            return self.wakep();
+        }
+        self.strand(gl, p)
+    }
+
+    /// No M is free: what the P holds goes where others find it.
+    fn strand(&self, mut gl: SpinGuard<'_, Global>, p: &'static P) {
+        let mut q = GQueue::new();
+        while let Some((g, _)) = p.runq.get() {
+            q.push_back(g)
+        }
+        gl.runq.append(&mut q);
+        self.runqsize.store(gl.runq.len(), Release);
+        gl.stranded |= 1 << p.id();
+        drop(gl);
+        if p.timers.is_empty() {
+            return;
+        }
+        if let Some(to) = self
+            .allp
+            .iter()
+            .find(|to| to.is_running() && to.call.load(Relaxed) == NONE)
+        {
+            p.timers.move_to(&to.timers);
+            self.poke(to) // its CPU's timer may have to be armed anew
+        }
+    }
+
+    /// Interrupt the CPU that holds the P.
+    fn poke(&self, p: &P) {
+        // SAFETY: null or an M of this scheduler, which lives for ever.
+        if let Some(m) = unsafe { p.m.load(Relaxed).as_ref() }
+            // SAFETY: set before the M first ran, not written since.
+            && let Some(cpu) = unsafe { *m.cpu.get() }
+        {
+            arch::wake_cpu(cpu)
+        }
+    }
+
+    /// An M without P comes free: stranded Ps are idle ones from here on, for it to be given.
+    pub(crate) fn unstrand(&self, gl: &mut Global) {
+        if gl.stranded != 0 {
+            self.pidle
+                .store(self.pidle.load(Relaxed) | gl.stranded, Relaxed);
+            gl.stranded = 0
+        }
+    }
+
+    /// A safe point inside a call: serve the P's timers if the P can be had for the moment. No switch.
+    pub(crate) fn safe_point_in_call(&self, m: &M) {
+        let Some(p) = m.oldp() else { return };
+        if self.reenter(m, p) {
+            self.serve_pending(m, p);
+            m.set_p(None);
+            p.call.store(IN_CALL, Release)
+        } else if arch::take_pending() & arch::PENDING_TIMER != 0 {
+            // No P, so nothing to serve; but sysmon, if this is its CPU.
+            m.armed_ns.store(NEVER, Relaxed);
+            self.sysmon(m, arch::now_ns());
+            self.arm_idle(m, NEVER)
+        }
+    }
+
+    /// sysmon: take the Ps of long calls (Go: `retake`). True: look again soon, since some were taken, or others wait for
+    /// one that was seen for the first time.
+    pub(crate) fn retake(&self, now_ns: u64) -> bool {
+        let mut soon = false;
+        if !self.cfg.handoff {
+            return soon;
+        }
+        for i in 0..self.procs() as usize {
+            let p = self.p_static(i);
+            if p.call.load(Relaxed) != IN_CALL {
+                continue;
+            }
+            let waits = self.somebody_waits(p);
+            if self.call_is_long(p, waits, now_ns) && self.retake_p(p) {
+                self.handoffp(p);
+                soon = true
+            }
+            soon |= waits
+        }
+        soon
+    }
+
+    /// Is there a use for the P of a call?
+    fn somebody_waits(&self, p: &P) -> bool {
+        !p.runq.is_empty() || self.runqsize() != 0 || self.nmspinning() + self.npidle() == 0
+    }
+
+    /// Has the same call been seen before? Touched by sysmon alone.
+    fn call_is_long(&self, p: &P, somebody_waits: bool, now_ns: u64) -> bool {
+        let tick = p.syscalltick.load(Relaxed);
+        if p.sysmon_saw_call.swap(tick, Relaxed) != tick {
+            p.sysmon_call_when_ns.store(now_ns, Relaxed);
+            return false;
+        }
+        somebody_waits || now_ns >= p.sysmon_call_when_ns.load(Relaxed) + NOBODY_WAITS_NS
+    }
+}
