@@ -261,17 +261,25 @@ impl Sched {
         }
     }
 
-    /// A safe point inside a call: serve the P's timers if the P can be had for the moment. No switch.
+    /// A safe point inside a call: serve the P's timers if the P can be had for the moment, and then sysmon, which may
+    /// take this very P. No switch.
     pub(crate) fn safe_point_in_call(&self, m: &M) {
         let Some(p) = m.oldp() else { return };
+        let bits = arch::take_pending();
+        if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) == 0 {
+            return;
+        }
+        let now_ns = arch::now_ns();
+        m.armed_ns.store(NEVER, Relaxed);
         if self.reenter(m, p) {
-            self.serve_pending(m, p);
+            self.serve_clock(m, p, now_ns);
             m.set_p(None);
             p.call.store(IN_CALL, Release)
-        } else if arch::take_pending() & arch::PENDING_TIMER != 0 {
-            // No P, so nothing to serve; but sysmon, if this is its CPU.
-            m.armed_ns.store(NEVER, Relaxed);
-            self.sysmon(m, arch::now_ns());
+        }
+        self.sysmon(m, now_ns);
+        if p.call.load(Relaxed) == IN_CALL {
+            self.arm(m, p)
+        } else {
             self.arm_idle(m, NEVER)
         }
     }

@@ -83,23 +83,26 @@ impl Sched {
         let bits = arch::take_pending();
         // A fault point asks for what the end of a slice does.
         let mut over = bits & arch::PENDING_PREEMPT != 0;
-        if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) == 0 {
-            if bits & arch::PENDING_RESCHED != 0 {
-                self.arm(m, p) // timers may have been moved here
-            }
-            return over;
+        if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) != 0 {
+            let now_ns = arch::now_ns();
+            m.armed_ns.store(NEVER, Relaxed);
+            over |= self.serve_clock(m, p, now_ns);
+            self.sysmon(m, now_ns);
         }
-        let now_ns = arch::now_ns();
-        m.armed_ns.store(NEVER, Relaxed);
+        self.arm(m, p); // also after a reschedule interrupt: timers may have been moved here
+        over
+    }
+
+    /// Due timers and the slice check. True: the slice is over.
+    pub(crate) fn serve_clock(&self, m: &M, p: &P, now_ns: u64) -> bool {
         self.run_timers(m, p, now_ns);
-        if now_ns >= m.next_tick_ns.load(Relaxed) {
-            let tick = p.schedtick();
-            over |= tick == m.tick_saw.load(Relaxed);
-            m.tick_saw.store(tick, Relaxed);
-            m.next_tick_ns.store(now_ns + self.slice_ns(), Relaxed);
+        if now_ns < m.next_tick_ns.load(Relaxed) {
+            return false;
         }
-        self.sysmon(m, now_ns);
-        self.arm(m, p);
+        let tick = p.schedtick();
+        let over = tick == m.tick_saw.load(Relaxed);
+        m.tick_saw.store(tick, Relaxed);
+        m.next_tick_ns.store(now_ns + self.slice_ns(), Relaxed);
         over
     }
 
