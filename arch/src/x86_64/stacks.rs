@@ -54,28 +54,41 @@ pub unsafe fn stack_slot_create(
     Ok(())
 }
 
-/// Takes the frame behind `page` (an address in the stack window) out of its slot; None if none was there. Flushes the
-/// entry on this CPU only.
+/// Takes all pages of a slot but the topmost out of it, and hands their frames over. `address`: any in the slot. Flushes
+/// nothing.
 ///
 /// # Safety
-/// Nobody uses what is on the page, and every other CPU on which the slot's G ran flushes its TLB before anything runs on
-/// this slot again.
-pub unsafe fn stack_page_take(page: u64) -> Option<u64> {
+/// Nobody uses what is on these pages, and nobody runs on the slot meanwhile. No CPU runs on it again before it has flushed
+/// its TLB ([`flush_tlb`]), and no frame is used again before all CPUs have.
+///
+/// # Panics
+/// If the address lies in no slot.
+pub unsafe fn stack_slot_trim(address: u64, take: &mut dyn FnMut(u64)) {
     assert!(
-        super::stackfault::in_window(page),
-        "stack_page_take: {page:#x} is in no stack slot"
+        super::stackfault::in_window(address),
+        "stack_slot_trim: {address:#x} is in no stack slot"
     );
+    let mask = SLOT_MASK.load(Relaxed);
     // SAFETY: the tables of a slot exist, so no frame is asked for.
-    let slot = unsafe { paging::stack_entry(page, &mut || None) }.ok()?;
-    // SAFETY: entries of a slot are changed by its owner alone.
-    let entry = unsafe { slot.read_volatile() };
-    if entry & paging::P == 0 {
-        return None;
+    let Ok(first) = (unsafe { paging::stack_entry(address & !mask, &mut || None) }) else {
+        return;
+    };
+    for page in 0..(mask >> 12) as usize {
+        // SAFETY: a slot lies in one page table, and its entries are changed by its owner alone.
+        unsafe {
+            let entry = first.add(page).read_volatile();
+            if entry & paging::P != 0 {
+                first.add(page).write_volatile(0);
+                take(entry & !paging::NX & !0xfff);
+            }
+        }
     }
-    // SAFETY: as above.
-    unsafe { slot.write_volatile(0) };
-    x86_64::instructions::tlb::flush(x86_64::VirtAddr::new(page));
-    Some(entry & !paging::NX & !0xfff)
+}
+
+/// Makes this CPU forget all that it remembers of page tables.
+pub fn flush_tlb() {
+    // No page is global.
+    x86_64::instructions::tlb::flush_all();
 }
 
 /// Frames in this CPU's reserve.

@@ -197,6 +197,69 @@ fn flush(shelf: &Shelf) -> usize {
     n.min(keep)
 }
 
+/// Free frames, each but the last with the address of the next in its first word.
+pub(crate) struct Chain {
+    first: u64,
+    last: u64,
+    count: u64,
+}
+
+impl Chain {
+    pub(crate) const fn new() -> Self {
+        Self {
+            first: 0,
+            last: 0,
+            count: 0,
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Takes a frame.
+    ///
+    /// # Safety
+    /// As [`free`], but a TLB may remember it.
+    pub(crate) unsafe fn push(&mut self, frame: u64) {
+        // SAFETY: nobody uses the frame, says the caller.
+        unsafe {
+            if cfg!(debug_assertions) {
+                POOL.lock().mark(frame);
+            }
+            DirectMap.at(frame).write(self.first);
+        }
+        if self.count == 0 {
+            self.last = frame;
+        }
+        self.first = frame;
+        self.count += 1;
+    }
+
+    /// All of another one.
+    pub(crate) fn append(&mut self, other: Chain) {
+        if self.count == 0 {
+            *self = other;
+        } else if other.count != 0 {
+            // SAFETY: free frames belong to their chain.
+            unsafe { DirectMap.at(other.last).write(self.first) };
+            self.first = other.first;
+            self.count += other.count;
+        }
+    }
+}
+
+/// Takes all frames of a chain back, in no time.
+///
+/// # Safety
+/// As [`free`] for each of them.
+pub(crate) unsafe fn free_chain(chain: Chain) {
+    if chain.count != 0 {
+        // SAFETY: as the caller promises.
+        with_pool(|pool| unsafe { pool.put_chain(chain.first, chain.last, chain.count) });
+    }
+}
+
 /// Frames that are free now: those in the pool, and at the hand of each CPU.
 pub fn free_frames() -> u64 {
     let shelves = SHELVES.iter().map(|shelf| shelf.count.load(Relaxed) as u64);

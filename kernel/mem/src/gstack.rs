@@ -16,8 +16,9 @@
 //! ```
 //!
 //! A page fault on the bare machine allocates nothing and takes no lock: it takes a frame from its CPU's reserve, which
-//! [`before_execute`] has filled up to what one slot can want. Stacks are not given back: a dead G keeps its own,
-//! and its struct, for the next G.
+//! [`before_execute`] has filled up to what one slot can want. A dead G keeps its slot, and its struct, for the next G.
+//! What it touched below its top page is given back when many Gs are dead ([`Trim`]): the frames wait in quarantine until
+//! no TLB remembers them, and a CPU that is to run the slot's next G forgets the old pages first.
 
 use crate::{OutOfMemory, PAGE_BYTES};
 
@@ -41,7 +42,7 @@ pub struct GStack {
 
 #[cfg(ringo_kernel)]
 pub(crate) use imp::kept_frames;
-pub use imp::{alloc, before_execute, init, slot_bytes, slot_of};
+pub use imp::{Trim, alloc, before_execute, init, slot_bytes, slot_of};
 
 fn check_slot_bytes(bytes: usize) {
     assert!(
@@ -53,7 +54,7 @@ fn check_slot_bytes(bytes: usize) {
 #[cfg(ringo_kernel)]
 mod imp {
     use super::*;
-    use crate::frames;
+    use crate::{flush, frames};
     use arch::bare;
     use base::lock::{Rank, SpinLock};
     use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -127,9 +128,11 @@ mod imp {
         })
     }
 
-    /// To be called on g0 before a G is resumed: this CPU's reserve then has the pages for any growth of one slot.
+    /// To be called on g0 before a G is resumed: this CPU's reserve then has the pages for any growth of one slot, and the
+    /// CPU has forgotten the pages that were taken from the G's stack ([`Trim::finish`] gave the stamp; 0: none).
     #[inline]
-    pub fn before_execute() {
+    pub fn before_execute(stamp: u64) {
+        flush::not_behind(stamp);
         let wanted = RESERVE_WANTED.load(Relaxed);
         let have = bare::reserve_len();
         if have < wanted {
@@ -142,6 +145,47 @@ mod imp {
     fn refill(missing: usize) {
         // SAFETY: on g0, says `before_execute`: a fully backed stack, so no fault takes from the reserve meanwhile.
         frames::alloc_many(missing, |frame| unsafe { bare::reserve_push(frame) });
+    }
+
+    /// Gives back what dead Gs have touched of their stacks, below their top pages. For many at a time.
+    pub struct Trim {
+        chain: frames::Chain,
+    }
+
+    impl Default for Trim {
+        fn default() -> Self {
+            Self::new()
+        }
+    }
+
+    impl Trim {
+        /// Nothing so far.
+        pub const fn new() -> Self {
+            Self {
+                chain: frames::Chain::new(),
+            }
+        }
+
+        /// Trims the stack in which `address` lies.
+        ///
+        /// # Safety
+        /// Its G is dead and the caller's; it is run again only after [`before_execute`] with the stamp that
+        /// [`Trim::finish`] gives. On g0, preemption off.
+        pub unsafe fn stack(&mut self, address: usize) {
+            let chain = &mut self.chain;
+            // SAFETY: as the caller promises; quarantine keeps the frames until all CPUs have flushed.
+            unsafe { bare::stack_slot_trim(address as u64, &mut |frame| chain.push(frame)) };
+        }
+
+        /// The stamp of the stacks that were trimmed; 0 if nothing was taken from them.
+        pub fn finish(self) -> u64 {
+            if self.chain.count() == 0 {
+                return 0;
+            }
+            let stamp = flush::stamp();
+            flush::hold(self.chain);
+            stamp
+        }
     }
 
     /// Number of the slot in which an address lies, its guard page included. Takes no lock: for reports.
@@ -190,7 +234,29 @@ mod imp {
 
     /// On the bare machine this fills the reserve of stack pages. Here the OS backs stacks.
     #[inline]
-    pub fn before_execute() {}
+    pub fn before_execute(_stamp: u64) {}
+
+    /// On the bare machine this gives back what dead Gs have touched of their stacks. Here the OS keeps it.
+    #[derive(Default)]
+    pub struct Trim;
+
+    impl Trim {
+        /// Nothing so far.
+        pub const fn new() -> Self {
+            Self
+        }
+
+        /// Does nothing.
+        ///
+        /// # Safety
+        /// None is needed here.
+        pub unsafe fn stack(&mut self, _address: usize) {}
+
+        /// The stamp: 0, nothing was taken.
+        pub fn finish(self) -> u64 {
+            0
+        }
+    }
 
     /// Number of the slot in which an address lies, its guard page included. Takes no lock: for reports.
     pub fn slot_of(address: usize) -> Option<u32> {
@@ -214,7 +280,7 @@ mod tests {
             assert_eq!(slot_of(s.lo - 1), Some(s.slot));
         }
         assert_eq!(slot_of(0), None);
-        before_execute();
+        before_execute(0);
     }
 
     #[test]

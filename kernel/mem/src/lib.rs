@@ -4,6 +4,8 @@
 //! |---|---|---|
 //! | [`pool`] | both | free page frames as a list that lies in the frames themselves |
 //! | `frames` | bare machine | the one pool of this machine, behind its lock |
+//! | [`epochs`] | both | which CPUs may still remember a page that was unmapped |
+//! | `flush` | bare machine | the flush points of this machine, and the quarantine |
 //! | [`class`], [`slab`], [`cache`] | both | size classes, the pages of one class, one CPU's objects of it |
 //! | `descs` | bare machine | what slabs know of their pages |
 //! | `heap` | bare machine | the global allocator: slabs up to half a page, a frame up to a page, `large` above |
@@ -17,6 +19,9 @@ pub mod cache;
 pub mod class;
 #[cfg(ringo_kernel)]
 mod descs;
+pub mod epochs;
+#[cfg_attr(not(ringo_kernel), path = "flush_host.rs")]
+pub mod flush;
 #[cfg(ringo_kernel)]
 pub mod frames;
 pub mod gstack;

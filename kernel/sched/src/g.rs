@@ -172,6 +172,8 @@ pub struct G {
     pub(crate) window: (AtomicUsize, AtomicUsize),
     /// Top of the stack proper: below this struct.
     pub(crate) stack_top: AtomicUsize,
+    /// Stamp of the last trimming of its stack, 0: never. A CPU that has not flushed since must not run it before it has.
+    pub(crate) trimmed: AtomicU64,
     id: AtomicU64,
     /// M that runs it, null otherwise: what a report names.
     pub(crate) m: AtomicPtr<M>,
@@ -195,6 +197,7 @@ impl G {
             schedlink: AtomicPtr::new(core::ptr::null_mut()),
             window: (AtomicUsize::new(0), AtomicUsize::new(0)),
             stack_top: AtomicUsize::new(0),
+            trimmed: AtomicU64::new(0),
             id: AtomicU64::new(0),
             m: AtomicPtr::new(core::ptr::null_mut()),
             wait_reason: AtomicU32::new(0),

@@ -436,6 +436,7 @@ impl Sched {
             return m.park.swap(EMPTY, AcqRel) == NOTIFIED;
         }
         self.arm_idle(m, deadline_ns);
+        mem::flush::flush_point();
         loop {
             trace::point!("idle.halt");
             arch::irq_disable();
@@ -450,7 +451,9 @@ impl Sched {
             if arch::pending() == 0 {
                 count(&m.stats.halts);
                 trace::emit(trace::Kind::Idle, 0, 0);
-                arch::halt()
+                mem::flush::before_halt();
+                arch::halt();
+                mem::flush::after_halt()
             } else {
                 arch::irq_enable()
             }

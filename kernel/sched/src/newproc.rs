@@ -4,6 +4,7 @@
 //! allocates nothing.
 
 use crate::g::{Entry, ExitHook, G, GRef, GStatus};
+use crate::gqueue::GQueue;
 use crate::m::{M, count};
 use crate::p::{GOID_BATCH, P};
 use crate::park::current;
@@ -195,20 +196,43 @@ impl Sched {
         free.pop()
     }
 
-    /// Keep a dead G; too many are shared with the other Ps.
+    /// Keep a dead G; too many are trimmed and shared with the other Ps.
     #[inline]
     fn gfput(&self, p: &P, g: GRef) {
         // SAFETY: I-OWNER: the caller's M holds `p`.
         let free = unsafe { &mut p.owned().gfree };
         free.push_front(g);
         if free.len() >= GFREE_MAX {
-            let mut gl = self.lock.lock();
-            while free.len() > GFREE_MAX / 2 {
-                let Some(g) = free.pop() else { break };
-                gl.gfree.push_front(g)
-            }
-            self.gfreesize.store(gl.gfree.len(), Relaxed);
+            self.gfree_share(free)
         }
+    }
+
+    /// Half of a P's dead Gs, those that ended first, go to the shared list; what their stacks have grown by goes back to
+    /// the page frames. The other half stays as it is, warm.
+    #[cold]
+    #[inline(never)]
+    fn gfree_share(&self, free: &mut GQueue) {
+        let mut warm = GQueue::new();
+        while warm.len() < GFREE_MAX / 2 {
+            let Some(g) = free.pop() else { break };
+            warm.push_back(g);
+        }
+        let mut cold = core::mem::replace(free, warm);
+        let (mut trimmed, mut trim) = (GQueue::new(), mem::gstack::Trim::new());
+        while let Some(g) = cold.pop() {
+            // SAFETY: the G is dead and ours, and `execute` will name the stamp.
+            unsafe { trim.stack(g.window.0.load(Relaxed)) };
+            trimmed.push_back(g);
+        }
+        let stamp = trim.finish();
+        let mut gl = self.lock.lock();
+        while let Some(g) = trimmed.pop() {
+            if stamp != 0 {
+                g.trimmed.store(stamp, Relaxed);
+            }
+            gl.gfree.push_front(g);
+        }
+        self.gfreesize.store(gl.gfree.len(), Relaxed);
     }
 
     /// Goroutines that exist: made and not ended. Exact when nobody makes or ends one meanwhile.

@@ -152,7 +152,7 @@ impl Sched {
         m.curg.store(g.as_ptr(), Relaxed);
         count(&m.stats.switches);
         trace::emit(trace::Kind::GoStart, g.id(), 0);
-        mem::gstack::before_execute();
+        mem::gstack::before_execute(g.trimmed.load(Relaxed));
         // SAFETY: on g0 with preemption off; the window is the G's stack, and nobody else runs on it (I-G0).
         unsafe {
             arch::set_curg(g.as_ptr() as *mut ());
@@ -222,5 +222,6 @@ impl Sched {
 
 unsafe extern "C" fn mstart_g0(_: usize) -> *const arch::Context {
     let m = m_on_g0();
+    mem::flush::cpu_online();
     m.sched().schedule(m)
 }

@@ -103,6 +103,7 @@ impl Sched {
         let over = tick == m.tick_saw.load(Relaxed);
         m.tick_saw.store(tick, Relaxed);
         m.next_tick_ns.store(now_ns + self.slice_ns(), Relaxed);
+        mem::flush::flush_point();
         over
     }
 

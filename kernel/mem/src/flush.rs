@@ -1,0 +1,121 @@
+//! Flush points of this machine's CPUs, and the quarantine of what they may still remember.
+//!
+//! ```text
+//!   unmapped ──► open ──── closed, with a stamp ──► waiting ──── all CPUs passed it ──► frames
+//! ```
+//!
+//! All of this runs on g0 with preemption off.
+
+use crate::epochs::Epochs;
+use crate::frames::{self, Chain};
+use arch::bare;
+use base::lock::{Rank, SpinLock};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+static EPOCHS: Epochs<{ arch::MAX_CPUS }> = Epochs::new();
+
+struct Quarantine {
+    open: Chain,
+    waiting: Chain,
+    stamp: u64,
+}
+static QUARANTINE: SpinLock<Quarantine> = SpinLock::new(
+    Rank::Heap,
+    Quarantine {
+        open: Chain::new(),
+        waiting: Chain::new(),
+        stamp: 0,
+    },
+);
+/// Frames in quarantine, for readers without its lock.
+static HELD: AtomicU64 = AtomicU64::new(0);
+
+/// Takes frames that were just unmapped. They are free when no TLB remembers them.
+pub(crate) fn hold(chain: Chain) {
+    if chain.count() == 0 {
+        return;
+    }
+    let mut quarantine = QUARANTINE.lock();
+    quarantine.open.append(chain);
+    HELD.store(
+        quarantine.open.count() + quarantine.waiting.count(),
+        Relaxed,
+    );
+}
+
+/// See [`Epochs::stamp`].
+pub(crate) fn stamp() -> u64 {
+    EPOCHS.stamp()
+}
+
+/// Frames in quarantine: neither free nor in use.
+pub fn held_frames() -> u64 {
+    HELD.load(Relaxed)
+}
+
+/// This CPU runs from now on. To be called once on each, before it runs a G.
+pub fn cpu_online() {
+    EPOCHS.come(arch::cpu_id(), bare::flush_tlb);
+}
+
+/// A point at which this CPU can forget what it remembers of page tables. To be called at each tick and before a halt. Costs a
+/// look at two words while nothing is unmapped.
+#[inline]
+pub fn flush_point() {
+    let held = HELD.load(Relaxed) != 0;
+    if held {
+        collect();
+    }
+    if EPOCHS.point(arch::cpu_id(), bare::flush_tlb) && held {
+        collect();
+    }
+}
+
+/// This CPU halts next: nobody waits for it.
+#[inline]
+pub fn before_halt() {
+    EPOCHS.leave(arch::cpu_id());
+}
+
+/// This CPU woke from a halt. To be called before it touches a stack of a G, or the heap.
+#[inline]
+pub fn after_halt() {
+    EPOCHS.come(arch::cpu_id(), bare::flush_tlb);
+}
+
+/// Makes sure that this CPU has forgotten what was unmapped before `stamp`.
+#[inline(always)]
+pub(crate) fn not_behind(stamp: u64) {
+    if EPOCHS.is_behind(arch::cpu_id(), stamp) {
+        catch_up();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn catch_up() {
+    EPOCHS.point(arch::cpu_id(), bare::flush_tlb);
+}
+
+/// Frees what every CPU has forgotten; closes the next lot.
+#[cold]
+#[inline(never)]
+pub(crate) fn collect() {
+    let Some(mut guard) = QUARANTINE.try_lock() else {
+        return; // somebody else does it
+    };
+    let quarantine = &mut *guard;
+    if quarantine.waiting.count() != 0 && EPOCHS.passed(quarantine.stamp) {
+        let free = core::mem::replace(&mut quarantine.waiting, Chain::new());
+        // SAFETY: no table names these frames and no TLB remembers them.
+        unsafe { frames::free_chain(free) };
+    }
+    if quarantine.waiting.count() == 0 && quarantine.open.count() != 0 {
+        quarantine.waiting = core::mem::replace(&mut quarantine.open, Chain::new());
+        quarantine.stamp = EPOCHS.stamp();
+    }
+    HELD.store(
+        quarantine.open.count() + quarantine.waiting.count(),
+        Relaxed,
+    );
+}
