@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::disk::Attached;
 use crate::failure::Doing;
 use crate::postmortem::{exception, show_vector};
 use crate::qemu_args::{self, Descriptors};
@@ -29,13 +30,13 @@ struct Fault {
 /// A line about the faults that led to the reset; `wall` is how long the first run took.
 pub fn explain(machine: &Machine, accel: Accel, wall: Duration, symbols: &Symbols) -> String {
     let limit = (wall * 5 + Duration::from_secs(2)).min(Duration::from_secs(20));
-    match log(machine, limit) {
+    match log(machine, symbols, limit) {
         Ok(log) => describe(&chain(&log), accel, symbols),
         Err(failure) => format!("  its faults could not be logged: {failure}\n"),
     }
 }
 
-fn log(machine: &Machine, limit: Duration) -> Result<String> {
+fn log(machine: &Machine, symbols: &Symbols, limit: Duration) -> Result<String> {
     let qemu = install::prepare()?;
     let module = sys::memory_file(&boot_module::pack(machine)?).doing("make the boot module")?;
     let (log_out, log_in) = io::pipe().doing("make a pipe")?;
@@ -51,6 +52,8 @@ fn log(machine: &Machine, limit: Duration) -> Result<String> {
     };
     let mut command = Command::new(qemu);
     command.args(qemu_args::arguments(machine, Accel::Tcg, &fds, None));
+    let disk = Attached::new(machine, symbols)?;
+    command.args(disk.iter().flat_map(Attached::arguments));
     // This time it ends.
     command.args(["-action", "reboot=shutdown,shutdown=poweroff"]);
     command.args([
@@ -63,15 +66,14 @@ fn log(machine: &Machine, limit: Duration) -> Result<String> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    sys::tie(
-        &mut command,
-        &[
-            fds.boot_module,
-            fds.control,
-            fds.monitor,
-            log_in.as_raw_fd(),
-        ],
-    );
+    let mut keep = vec![
+        fds.boot_module,
+        fds.control,
+        fds.monitor,
+        log_in.as_raw_fd(),
+    ];
+    keep.extend(disk.iter().flat_map(Attached::descriptors));
+    sys::tie(&mut command, &keep);
     let child = command.spawn().doing("start QEMU")?;
     drop((log_in, command));
     let reader = std::thread::spawn(move || {

@@ -19,6 +19,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::console::{self, Sink};
+use crate::disk::Attached;
 use crate::exit::{self, Death};
 use crate::failure::Doing;
 use crate::progress::Progress;
@@ -47,6 +48,7 @@ pub struct Running {
     /// Names of the kernel's addresses.
     pub symbols: Arc<Symbols>,
     booting: Arc<Progress>,
+    disk: Option<Attached>,
 }
 
 /// Runs `machine` to its end.
@@ -92,6 +94,7 @@ fn start(
     let module = sys::memory_file(&boot_module::pack(machine)?).doing("make the boot module")?;
     let (control_out, control_in) = io::pipe().doing("make a pipe")?;
     let (ours, theirs) = UnixStream::pair().doing("make a socket")?;
+    let disk = Attached::new(machine, &symbols)?;
     let fds = Descriptors {
         boot_module: module.as_raw_fd(),
         control: control_in.as_raw_fd(),
@@ -99,11 +102,16 @@ fn start(
     };
     let mut command = Command::new(qemu);
     command.args(qemu_args::arguments(machine, accel, &fds, gdb_port));
+    let mut keep = vec![fds.boot_module, fds.control, fds.monitor];
+    if let Some(disk) = &disk {
+        command.args(disk.arguments()).args(disk.count_arguments());
+        keep.extend(disk.descriptors());
+    }
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    sys::tie(&mut command, &[fds.boot_module, fds.control, fds.monitor]);
+    sys::tie(&mut command, &keep);
     let show = machine.output == Output::PassThrough && !machine.gdb;
     let booting = Arc::new(Progress::start(show, "booting"));
     let started = Instant::now();
@@ -127,6 +135,7 @@ fn start(
         qemu_words: None,
         symbols: symbols.clone(),
         booting: booting.clone(),
+        disk,
     };
     let streams = Streams {
         line_start: LineStart::default(),
@@ -209,6 +218,7 @@ fn finish(machine: &Machine, accel: Accel, running: Running, mut seen: Seen) -> 
         boot_to_main: seen.boot_to_main,
         wall,
         cpu_time,
+        disk: running.disk.and_then(Attached::counts),
         post_mortem: seen.post_mortem,
     })
 }

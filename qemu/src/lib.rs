@@ -21,7 +21,7 @@
 //! | `cli` `options` `size` `near` | what the user typed, checked |
 //! | `root` `program` `file_program` `builder` `progress` | from a name or a file to an ELF |
 //! | `install` `cpu_models` `accel` `probe_guest` | is there a QEMU, and what can it do |
-//! | `machine` `qemu_args` `boot_module` | what is booted |
+//! | `machine` `qemu_args` `boot_module` `disk` | what is booted |
 //! | `launch` `watch` `streams` `console` `control` `backtrace` `qmp` `sys` | while it runs |
 //! | `exit` `postmortem` `fault_log` `symbols` `report` | how it ended, and why |
 //! | `host_machine` | the same program on threads of the host |
@@ -36,6 +36,7 @@ pub mod cli;
 mod console;
 mod control;
 mod cpu_models;
+mod disk;
 mod doctor;
 mod elf_scan;
 mod exit;
@@ -67,6 +68,7 @@ mod watch;
 
 pub use accel::kvm_usable;
 pub use builder::{BuildOptions, build_host, build_kernel};
+pub use disk::{Disk, DiskCounts};
 pub use elf_scan::{Scan, scan as scan_elf};
 pub use failure::{Failure, Result};
 pub use host_machine::HostMachine;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{Result, launch};
+use crate::{Disk, DiskCounts, Result, launch};
 
 /// What executes the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +83,10 @@ pub struct Machine {
     pub files: Vec<(String, Vec<u8>)>,
     /// The whole machine becomes a function of this number: random choices, and time by counted instructions.
     pub seed: Option<u64>,
+    /// The disk.
+    pub disk: Disk,
+    /// So many requests a second does it serve; `None`: as many as it can.
+    pub disk_requests_per_s: Option<u32>,
     /// From the start of QEMU; `None`: no limit.
     pub timeout: Option<Duration>,
     /// Waits for a debugger before the first instruction, prints how to attach one, and has no time limit.
@@ -115,6 +119,8 @@ impl Machine {
             args: Vec::new(),
             files: Vec::new(),
             seed: None,
+            disk: Disk::None,
+            disk_requests_per_s: Some(200),
             timeout: None,
             gdb: false,
             input: Input::Nothing,
@@ -171,6 +177,8 @@ pub struct Outcome {
     pub wall: Duration,
     /// Processor time that QEMU used.
     pub cpu_time: Duration,
+    /// What the machine has asked its disk for, if it has one and QEMU has counted.
+    pub disk: Option<DiskCounts>,
     /// What is known about a machine that died or hung.
     pub post_mortem: Option<String>,
 }

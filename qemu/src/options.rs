@@ -1,11 +1,12 @@
 //! The options of a run, checked before anything is built or booted.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use base::config::{Config, KEYS, Key};
 use clap::Parser;
 
-use crate::{Accel, Board, Failure, Result, size};
+use crate::{Accel, Board, Failure, Result, disk, size};
 
 /// Where a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,9 +83,9 @@ pub struct RunArgs {
     /// (not there yet)
     #[arg(long, value_name = "FILE")]
     pub capture: Option<String>,
-    /// (not there yet)
+    /// A file as the machine's disk [default: a small one, where the program reads it]
     #[arg(long, value_name = "FILE")]
-    pub disk: Option<String>,
+    pub disk: Option<PathBuf>,
     /// Arguments for the program
     #[arg(last = true, value_name = "ARGS FOR THE PROGRAM")]
     pub args: Vec<String>,
@@ -212,7 +213,6 @@ impl RunArgs {
             ("--trace", self.trace.is_some()),
             ("--forward", !self.forward.is_empty()),
             ("--capture", self.capture.is_some()),
-            ("--disk", self.disk.is_some()),
         ];
         if let Some((option, _)) = asked.into_iter().find(|(_, asked)| *asked) {
             return Err(Failure::new(format!("{option} is not there yet")));
@@ -229,6 +229,20 @@ impl RunArgs {
             return Err(Failure::new(
                 "--gdb is for --machine qemu; run the program's executable under gdb instead",
             ));
+        }
+        if let Some(file) = &self.disk {
+            if self.kind() == MachineKind::Host {
+                return Err(Failure::new(
+                    "--disk is for --machine qemu; the host machine has no disk",
+                ));
+            }
+            if self.seed.is_some() {
+                return Err(Failure::new(
+                    "--seed repeats a run, which --disk cannot: when a disk answers is up to this system; leave one of \
+                     them out",
+                ));
+            }
+            disk::open(file)?;
         }
         if self.seed.is_some() && self.accel == "kvm" {
             return Err(Failure::new(
@@ -328,7 +342,12 @@ mod tests {
             "--net user is not there yet; today only --net none"
         );
         assert_eq!(line("hello --trace x"), "--trace is not there yet");
-        assert_eq!(line("hello --disk x"), "--disk is not there yet");
+        assert!(line("hello --disk no/x").starts_with("--disk no/x: No such file"));
+        assert!(
+            line("hello --disk x --seed 1")
+                .starts_with("--seed repeats a run, which --disk cannot")
+        );
+        assert!(line("hello --disk x --machine host").starts_with("--disk is for --machine qemu"));
         assert!(line("hello --machine host --gdb").contains("--machine qemu"));
         assert!(line("hello --seed 1 --accel kvm").contains("--accel kvm cannot"));
     }

@@ -46,6 +46,7 @@ fn figures(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcome) 
         "boot_to_main_s": outcome.boot_to_main.map(seconds),
         "wall_s": seconds(outcome.wall),
         "cpu_s": seconds(outcome.cpu_time),
+        "disk": outcome.disk.map(|disk| json!({"reads": disk.reads, "writes": disk.writes})),
     })
 }
 
@@ -62,11 +63,16 @@ mod tests {
             exit: 2,
             boot_to_main: Some(Duration::from_millis(150)),
             wall: Duration::from_micros(1_234_567),
+            disk: Some(crate::DiskCounts {
+                reads: 7,
+                writes: 0,
+            }),
             ..Outcome::default()
         };
         let value = figures(&args, &args.check().unwrap(), "hello", &outcome);
         assert_eq!(value["boot_to_main_s"], 0.15);
         assert_eq!(value["wall_s"], 1.234567);
+        assert_eq!(value["disk"], json!({"reads": 7, "writes": 0}));
         assert_eq!(
             (&value["exit"], &value["procs"], &value["smp"]),
             (&json!(2), &json!(2), &json!(4))

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use crate::builder::{self, BuildOptions};
 use crate::options::{Checked, MachineKind, RunArgs};
 use crate::program::Program;
-use crate::{HostMachine, Input, Machine, Outcome, Output, Result, Root};
+use crate::{Disk, HostMachine, Input, Machine, Outcome, Output, Result, Root};
 use crate::{accel, cpu_models, install, report, sys};
 
 /// Runs what the user asked for; the exit status.
@@ -49,6 +49,10 @@ fn on_qemu(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) ->
     machine.words = words(args, checked);
     machine.args.clone_from(&args.args);
     machine.seed = args.seed;
+    machine.disk = match &args.disk {
+        Some(file) => Disk::File(file.clone()),
+        None => Disk::IfUsed,
+    };
     machine.timeout = args.timeout;
     machine.gdb = args.gdb;
     machine.input = Input::PassThrough;

@@ -28,6 +28,7 @@ extern crate alloc;
 extern crate boot as _;
 
 pub mod args;
+pub mod disk;
 pub mod exit;
 mod fatal;
 mod log;

@@ -12,6 +12,7 @@ mod param;
 mod wait;
 
 mod bad_ends;
+mod disk;
 mod preempt;
 mod queues;
 #[cfg(ringo_kernel)]
@@ -41,6 +42,7 @@ const BARE: &[&[Test]] = &[];
 
 const AREAS: &[&[Test]] = &[
     bad_ends::TESTS,
+    disk::TESTS,
     preempt::TESTS,
     queues::TESTS,
     sched_fair::TESTS,

@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod boots;
+mod disk;
 mod fair;
 mod fatal;
 mod life;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         life::cases(),
         switches::cases(),
         fatal::cases(),
+        disk::cases(),
     ];
     let mut trials: Vec<Trial> = cases.into_iter().flatten().map(tests::Case::trial).collect();
     trials.extend(programs::trials());
