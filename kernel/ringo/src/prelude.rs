@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | goroutines | [`go`], [`spawn`], [`JoinHandle`], [`scope()`], [`yield_now`], [`goexit`], [`checkpoint`], [`current`], [`num_cpu`], [`num_goroutine`] |
+//! | goroutines | [`go`], [`spawn`], [`JoinHandle`], [`scope()`], [`yield_now`], [`goexit`], [`checkpoint`], [`current`], [`blocking`], [`lock_to_cpu`], [`unlock_from_cpu`], [`gomaxprocs`], [`num_cpu`], [`num_goroutine`] |
 //! | channels | [`chan()`], [`Sender`], [`Receiver`], [`never()`] and their errors, [`select!`] |
 //! | sync | [`Mutex`], [`RwLock`], [`WaitGroup`], [`Once`], [`OnceLock`], [`Cond`], [`Semaphore`] |
 //! | time | [`Duration`], [`Instant`], [`sleep`] |
@@ -25,8 +25,10 @@ pub use csp::sync::{
     WaitGroup,
 };
 pub use csp::time::{Duration, Instant, sleep};
-pub use sched::{blocking, checkpoint, current, num_cpu, num_goroutine, yield_now};
 pub use sched::set_gomaxprocs as gomaxprocs;
+pub use sched::{
+    blocking, checkpoint, current, lock_to_cpu, num_cpu, num_goroutine, unlock_from_cpu, yield_now,
+};
 
 pub use crate::args::args;
 pub use crate::exit::{at_exit, exit};

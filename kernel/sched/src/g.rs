@@ -178,6 +178,9 @@ pub struct G {
     /// M that runs it, null otherwise: what a report names.
     pub(crate) m: AtomicPtr<M>,
     wait_reason: AtomicU32,
+    /// M that it is locked to, and how often: `locked.rs`. Written by the G itself.
+    pub(crate) lockedm: AtomicPtr<M>,
+    pub(crate) lock_count: AtomicU32,
     /// Innermost open scope of the layer above, see [`G::scope_head`].
     scope_head: AtomicUsize,
     pub(crate) parent: AtomicU64,
@@ -201,6 +204,8 @@ impl G {
             id: AtomicU64::new(0),
             m: AtomicPtr::new(core::ptr::null_mut()),
             wait_reason: AtomicU32::new(0),
+            lockedm: AtomicPtr::new(core::ptr::null_mut()),
+            lock_count: AtomicU32::new(0),
             scope_head: AtomicUsize::new(0),
             parent: AtomicU64::new(0),
             created_at: AtomicPtr::new(core::ptr::null_mut()),

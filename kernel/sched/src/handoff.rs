@@ -22,7 +22,7 @@
 //! **Stranded.** With as many Ms as CPUs there may be nobody to take a P that has work. Its Gs and timers move to where
 //! others find them, and it counts as neither idle nor running until an M comes free.
 
-use crate::g::GStatus;
+use crate::g::{GRef, GStatus};
 use crate::gqueue::GQueue;
 use crate::m::M;
 use crate::p::P;
@@ -30,6 +30,7 @@ use crate::park::current;
 use crate::sched::{Global, Sched};
 use crate::schedule::m_on_g0;
 use crate::timers::NEVER;
+use base::mutant::mutant;
 use base::shim::Ordering::*;
 use base::{PreemptGuard, SpinGuard};
 
@@ -61,17 +62,7 @@ pub fn blocking<T>(f: impl FnOnce() -> T) -> T {
 pub fn entersyscall() {
     let guard = PreemptGuard::new();
     let m = M::current(&guard);
-    let p = m.p().expect("entersyscall inside a blocking call");
-    let g = current();
-    trace::emit(trace::Kind::GoSyscall, g.id(), 0);
-    g.set_status(GStatus::Running, GStatus::Syscall);
-    p.syscalltick
-        .store(p.syscalltick.load(Relaxed).wrapping_add(1), Relaxed);
-    m.set_oldp(p);
-    m.set_p(None);
-    trace::point!("syscall.enter");
-    // Release: pairs with the CAS (acquire) in `retake_p`: who takes the P sees its queue and timers.
-    p.call.store(IN_CALL, Release);
+    m.sched().enter_call(m, current())
 }
 
 /// The same where the caller knows that the call will last: the P is handed off at once (Go: `entersyscallblock`).
@@ -94,11 +85,7 @@ pub fn exitsyscall() {
     let m = M::current(&guard);
     let s = m.sched();
     let g = current();
-    trace::point!("syscall.exit");
-    let old = m.oldp().expect("exitsyscall without entersyscall");
-    if s.reenter(m, old) || s.exit_with_idle_p(m, old) {
-        trace::emit(trace::Kind::GoSyscallExit, g.id(), 1);
-        g.set_status(GStatus::Syscall, GStatus::Running);
+    if s.exit_call(m, g) {
         return; // the guard's drop serves what came meanwhile
     }
     guard.leave_raised();
@@ -119,14 +106,45 @@ unsafe extern "C" fn exitsyscall0(_: usize) -> *const arch::Context {
         "I-SWITCH: a blocking call ended with a guard alive"
     );
     s.dropg(m, g);
-    g.set_status(GStatus::Syscall, GStatus::Runnable);
-    trace::emit(trace::Kind::GoSyscallExit, g.id(), 0);
-    s.globrunqput(g);
-    s.wakep();
+    s.wait_for_p(g);
     s.schedule(m)
 }
 
 impl Sched {
+    /// running → in a call; from here on the P may be retaken.
+    pub(crate) fn enter_call(&self, m: &M, g: GRef) {
+        let p = m.p().expect("entersyscall inside a blocking call");
+        trace::emit(trace::Kind::GoSyscall, g.id(), 0);
+        g.set_status(GStatus::Running, GStatus::Syscall);
+        p.syscalltick
+            .store(p.syscalltick.load(Relaxed).wrapping_add(1), Relaxed);
+        m.set_oldp(p);
+        m.set_p(None);
+        trace::point!("syscall.enter");
+        // Release: pairs with the CAS (acquire) in `retake_p`: who takes the P sees its queue and timers.
+        p.call.store(IN_CALL, Release);
+    }
+
+    /// In a call → running, if there is a P for it.
+    pub(crate) fn exit_call(&self, m: &M, g: GRef) -> bool {
+        trace::point!("syscall.exit");
+        let old = m.oldp().expect("exitsyscall without entersyscall");
+        let has_p = self.reenter(m, old) || self.exit_with_idle_p(m, old);
+        if has_p {
+            trace::emit(trace::Kind::GoSyscallExit, g.id(), 1);
+            g.set_status(GStatus::Syscall, GStatus::Running)
+        }
+        has_p
+    }
+
+    /// In a call → runnable, in the global queue.
+    pub(crate) fn wait_for_p(&self, g: GRef) {
+        g.set_status(GStatus::Syscall, GStatus::Runnable);
+        trace::emit(trace::Kind::GoSyscallExit, g.id(), 0);
+        self.globrunqput(g);
+        self.wakep()
+    }
+
     /// Take the P of the call that `m` is in, if it is still there.
     fn reenter(&self, m: &M, p: &'static P) -> bool {
         // AcqRel: pairs with `retake_p`: one of the two gets it.
@@ -145,7 +163,8 @@ impl Sched {
         let got = p
             .call
             .compare_exchange(IN_CALL, NONE, AcqRel, Relaxed)
-            .is_ok();
+            .is_ok()
+            || mutant("retake_no_cas");
         if got {
             p.m.store(core::ptr::null_mut(), Relaxed);
             trace::emit(trace::Kind::Retake, 0, p.id() as u32)

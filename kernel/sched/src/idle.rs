@@ -100,7 +100,7 @@ impl Sched {
     }
 
     /// Off the idle list; a timekeeper's duty ends (I-TIMEKEEPER: it is awake now, and spins).
-    fn mleave(&self, gl: &mut Global, i: usize) {
+    pub(crate) fn mleave(&self, gl: &mut Global, i: usize) {
         gl.midle &= !bit(i);
         if gl.poll_m == Some(i as u32) {
             gl.poll_m = None;
@@ -354,6 +354,7 @@ impl Sched {
                 return;
             }
             self.unstrand(&mut gl);
+            let tray = self.empty_tray(&mut gl, m);
             if let Some(p) = self.turn_round(&mut gl, m) {
                 drop(gl);
                 self.become_spinning(m);
@@ -366,6 +367,9 @@ impl Sched {
                 self.poll_until_ns.store(deadline_ns, Relaxed);
             }
             self.checkdead(gl);
+            if tray {
+                self.wakep()
+            }
             let woken = self.park(m, if keeps_time { deadline_ns } else { NEVER });
             if woken || !self.leave_idle_list(m) {
                 return;
@@ -388,7 +392,10 @@ impl Sched {
 
     /// A wake-up came while this M was in transit, or work lies in the global queue beside an idle P.
     fn turn_round(&self, gl: &mut SpinGuard<'_, Global>, m: &M) -> Option<&'static P> {
-        if (self.needspinning.load(Relaxed) == 0 && gl.runq.is_empty()) || mutant("stopm_no_look") {
+        let work = self.needspinning.load(Relaxed) != 0
+            || !gl.runq.is_empty()
+            || m.tray_len.load(Relaxed) != 0;
+        if !work || mutant("stopm_no_look") {
             return None;
         }
         let p = self.pidleget(gl, Some(m))?;

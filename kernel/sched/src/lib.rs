@@ -24,6 +24,7 @@
 //! | who sleeps and who wakes whom | `idle` |
 //! | how a G waits and is readied | `park` `sleep` `timers` |
 //! | how a G is born and dies | `newproc` |
+//! | how a G stays on one CPU | `locked` |
 //! | what becomes of the P of a G that blocks its CPU | `handoff` |
 //! | how a G loses its CPU | `preempt` `tick` `sysmon` |
 //! | how everybody stops at once, how Ps come and go | `stw` |
@@ -40,6 +41,7 @@ mod globrunq;
 mod gqueue;
 mod handoff;
 mod idle;
+mod locked;
 mod m;
 #[cfg(ringo_loom)]
 pub mod models;
@@ -64,6 +66,7 @@ pub use deadlock::{CreatedBy, Header};
 pub use g::{ExitHook, G, GRef, GStatus, WaitReason};
 pub use gqueue::GQueue;
 pub use handoff::{blocking, entersyscall, entersyscallblock, exitsyscall};
+pub use locked::{lock_to_cpu, unlock_from_cpu};
 pub use m::{M, MStats};
 pub use newproc::{goexit, newproc, newproc_hook, newproc_scoped};
 pub use p::P;

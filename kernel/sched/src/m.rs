@@ -76,6 +76,8 @@ pub struct M {
     oldp: AtomicPtr<P>,
     /// P that somebody hands to it while it is idle (Go: `m.nextp`).
     pub(crate) nextp: AtomicPtr<P>,
+    /// Runnable Gs that are locked to this M and wait for it: `locked.rs`.
+    pub(crate) tray_len: AtomicU32,
     /// G that it runs; null on g0.
     pub(crate) curg: AtomicPtr<G>,
     /// It looks for work and has none: counted in `nmspinning`.
@@ -117,6 +119,7 @@ impl M {
             p: AtomicPtr::new(core::ptr::null_mut()),
             oldp: AtomicPtr::new(core::ptr::null_mut()),
             nextp: AtomicPtr::new(core::ptr::null_mut()),
+            tray_len: AtomicU32::new(0),
             curg: AtomicPtr::new(core::ptr::null_mut()),
             spinning: AtomicBool::new(false),
             park: AtomicU32::new(0),

@@ -166,6 +166,34 @@ impl Sched {
         !self.allp[p].is_running() && self.pidle.load(Relaxed) & (1 << p) == 0
     }
 
+    /// `entersyscall` of the G that runs.
+    pub fn model_enter_call(&self, m: &M, g: GRef) {
+        self.enter_call(m, g)
+    }
+
+    /// `exitsyscall`. False: the G is in the global queue.
+    pub fn model_exit_call(&self, m: &M, g: GRef) -> bool {
+        let has_p = self.exit_call(m, g);
+        if !has_p {
+            self.wait_for_p(g)
+        }
+        has_p
+    }
+
+    /// sysmon finds that the call on P `p` lasts too long.
+    pub fn model_retake(&self, p: usize) {
+        let p = self.p_static(p);
+        if self.retake_p(p) {
+            self.handoffp(p)
+        }
+    }
+
+    /// A runnable G waits on P `p`'s queue, and nobody was woken for it. Before the threads of the model start.
+    pub fn model_queue(&self, p: usize, g: GRef) {
+        make_runnable(g);
+        assert!(self.allp[p].runq.put(g).is_ok(), "room in the ring")
+    }
+
     /// What `sleep` does on g0, with a function of the model's own.
     ///
     /// # Safety

@@ -295,6 +295,7 @@ unsafe extern "C" fn goexit0(_: usize) -> *const arch::Context {
     );
     s.dropg(m, g);
     trace::emit(trace::Kind::GoEnd, g.id(), 0);
+    g.clear_lock();
     g.set_status(GStatus::Running, GStatus::Dead);
     // Release: pairs with the loads in `num_goroutine`; before the hook, so that who is woken finds it counted out.
     m.ended.store(m.ended.load(Relaxed) + 1, Release);

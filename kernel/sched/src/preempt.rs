@@ -38,6 +38,9 @@ unsafe extern "C" fn safe_point_m(_: usize) -> *const arch::Context {
     if s.gcwaiting.load(Relaxed) {
         return requeue_running(Event::Stopped);
     }
+    if m.tray_len.load(Relaxed) != 0 {
+        return requeue_running(Event::YieldedLocally); // the G that is locked to this CPU goes first
+    }
     let over = m.p().is_some_and(|p| s.serve_pending(m, p));
     if over && s.cfg.preempt != Preempt::Off {
         count(&m.stats.preemptions);

@@ -37,6 +37,8 @@ pub(crate) struct Global {
     pub midle: u64,
     /// The idle M that wakes for timers of idle Ps.
     pub poll_m: Option<u32>,
+    /// Runnable Gs that are locked to an M, for each M: `locked.rs`.
+    pub trays: Box<[GQueue]>,
     /// Ps with nobody to run them, a bit each: `handoff.rs`.
     pub stranded: u64,
     /// Ps that a stop of the world still waits for.
@@ -124,6 +126,7 @@ impl Sched {
                     gfree: GQueue::new(),
                     midle: 0,
                     poll_m: None,
+                    trays: (0..cpus).map(|_| GQueue::new()).collect(),
                     stranded: 0,
                     stopwait: 0,
                 },

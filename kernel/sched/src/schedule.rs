@@ -40,11 +40,16 @@ impl Sched {
 
     /// The next G; who looked for it as a spinning M hands that duty on.
     pub(crate) fn pick(&self, m: &M) -> Option<Found> {
-        let found = self.findrunnable(m)?;
-        if m.spinning.load(Relaxed) {
-            self.resetspinning(m)
+        loop {
+            let found = self.findrunnable(m)?;
+            if m.spinning.load(Relaxed) {
+                self.resetspinning(m)
+            }
+            match found.g.locked_to() {
+                Some(to) if !core::ptr::eq(to, m) => self.deliver(m, to, found.g),
+                _ => return Some(found),
+            }
         }
-        Some(found)
     }
 
     /// The next G. Waits for one as long as it takes; None only when the run is over (host machine).
@@ -64,6 +69,9 @@ impl Sched {
                 continue;
             }
             self.look_at_timers(m, p);
+            if let Some(g) = self.take_tray(m) {
+                return Some(Found { g, inherit: false });
+            }
             if let Some(found) = self.find_local(m, p).or_else(|| self.find_global(p)) {
                 return Some(found);
             }

@@ -183,7 +183,7 @@ impl Sched {
 
     /// Go's `startTheWorldWithSema`: every P with work gets an M, and one more M is woken.
     pub(crate) fn start_the_world(&self, m: &M) {
-        let mut woken = 0u64;
+        let (mut woken, mut homeless) = (0u64, 0u64);
         let mut gl = self.lock.lock();
         self.gcwaiting.store(false, SeqCst);
         let mine = m.p().map(|p| p.id());
@@ -199,16 +199,22 @@ impl Sched {
                     to.nextp.store(p as *const P as *mut P, Release);
                     woken |= 1 << to.id()
                 }
-                None => {
-                    debug_assert!(p.runq.is_empty(), "as many Ms stopped as Ps");
-                    self.pidle.store(self.pidle.load(Relaxed) | 1 << i, Relaxed)
+                // Its M is still in the blocking call from which the stop took it: an idle P has no work (I-IDLE-EMPTY).
+                None if (!p.runq.is_empty() || !p.timers.is_empty())
+                    && !mutant("start_call_idle") =>
+                {
+                    homeless |= 1 << i
                 }
+                None => self.pidle.store(self.pidle.load(Relaxed) | 1 << i, Relaxed),
             }
         }
         drop(gl);
         trace::emit(trace::Kind::StopTheWorld, 0, 0);
         for to in self.allm.iter().filter(|to| woken & (1 << to.id()) != 0) {
             self.notewakeup(to)
+        }
+        for i in (0..self.procs() as usize).filter(|i| homeless & (1 << i) != 0) {
+            self.handoffp(self.p_static(i))
         }
         if !mutant("start_no_wakep") {
             self.wakep() // for those that trusted a spinning M that stopped

@@ -68,9 +68,9 @@ fn sleepers_all_wake_and_not_early() {
                     woken.lock().unwrap().push(k);
                 });
             }
-            sleep_ns(60_000_000);
+            until(|| woken.lock().unwrap().len() == 3);
             let mut woken = woken.lock().unwrap().clone();
-            woken.sort(); // on a late thread two may be due at once, and the last one readied runs first
+            woken.sort(); // on a late thread two may be due at once, and the one readied last runs first
             assert_eq!(woken, [10, 20, 30]);
         });
     }
@@ -354,4 +354,49 @@ fn calls_and_stops_of_the_world_do_not_disturb_each_other() {
         }
         until(|| num_goroutine() == 1);
     });
+}
+
+fn cpu() -> usize {
+    let guard = base::PreemptGuard::new();
+    sched::M::current(&guard).id()
+}
+
+/// Go: proc_test.go, YieldLocked, BlockLocked, LockOSThreadNesting.
+#[test]
+fn a_locked_goroutine_stays_on_its_cpu() {
+    for (cpus, procs) in SHAPES {
+        run(cpus, procs, || {
+            for round in 0..20u64 {
+                for i in 0..8u64 {
+                    go(move || {
+                        sched::lock_to_cpu();
+                        sched::lock_to_cpu();
+                        let here = cpu();
+                        for k in 0..50 {
+                            if (k + i + round) % 7 == 0 {
+                                sleep_ns(20_000)
+                            } else {
+                                yield_now()
+                            }
+                            assert_eq!(cpu(), here);
+                            if k == 20 {
+                                sched::unlock_from_cpu()
+                            }
+                        }
+                        if i % 2 == 0 {
+                            sched::unlock_from_cpu();
+                            sched::unlock_from_cpu();
+                            yield_now()
+                        }
+                    });
+                    go(|| {
+                        for _ in 0..50 {
+                            yield_now()
+                        }
+                    });
+                }
+                until(|| num_goroutine() == 1);
+            }
+        });
+    }
 }

@@ -1,0 +1,112 @@
+//! Locking a goroutine to its CPU (Go: proc.go, `LockOSThread`, `stoplockedm`, `startlockedm`), where an M is a CPU.
+//!
+//! A locked G runs on its M only. While it waits, its M goes on with other Gs: there is no other M that could take the P,
+//! and none is needed. When the G is runnable again, whoever finds it on a queue delivers it:
+//!
+//! ```text
+//!   found by another M, holding a P
+//!        ├─ the G's M is idle ─────────► it gets an idle P, else the finder's own, and runs the G
+//!        └─ it is busy, or on its way ─► the G is laid in its tray, its CPU interrupted: it runs the G at its next safe point
+//! ```
+//!
+//! **I-TRAY** A G in an M's tray is runnable and locked to that M. The tray is a queue under the scheduler's lock, since
+//! several Gs may be locked to one CPU; an M looks into it before it runs anything else, and under the lock before it
+//! idles. `tray_len` is a copy of its length.
+
+use crate::g::{G, GRef};
+use crate::m::M;
+use crate::park::current;
+use crate::sched::{Global, Sched};
+use base::PreemptGuard;
+use base::shim::Ordering::*;
+
+/// The calling G runs on this CPU only, until as many [`unlock_from_cpu`] were called. A G that ends while it is locked
+/// unlocks its CPU.
+pub fn lock_to_cpu() {
+    let guard = PreemptGuard::new();
+    let m = M::current(&guard);
+    let g = current();
+    g.lock_count.store(g.lock_count.load(Relaxed) + 1, Relaxed);
+    g.lockedm.store(m as *const M as *mut M, Relaxed)
+}
+
+/// Undo one [`lock_to_cpu`]. One too many is harmless.
+pub fn unlock_from_cpu() {
+    let g = current();
+    match g.lock_count.load(Relaxed) {
+        0 => {}
+        1 => g.clear_lock(),
+        n => g.lock_count.store(n - 1, Relaxed),
+    }
+}
+
+impl G {
+    /// No longer locked, whatever the count.
+    pub(crate) fn clear_lock(&self) {
+        self.lock_count.store(0, Relaxed);
+        self.lockedm.store(core::ptr::null_mut(), Relaxed)
+    }
+
+    /// The M that it is locked to.
+    pub(crate) fn locked_to(&self) -> Option<&'static M> {
+        // SAFETY: null or an M, which lives for ever.
+        unsafe { self.lockedm.load(Relaxed).as_ref() }
+    }
+}
+
+impl Sched {
+    /// `m` found a runnable G that is locked to `to`: see that it runs there. `m` may have no P afterwards.
+    #[cold]
+    pub(crate) fn deliver(&self, m: &M, to: &'static M, g: GRef) {
+        let mut gl = self.lock.lock();
+        let tray = &mut gl.trays[to.id()];
+        tray.push_back(g);
+        to.tray_len.store(tray.len(), Relaxed);
+        if gl.midle & (1 << to.id()) == 0 {
+            drop(gl);
+            // SAFETY: set before the M first ran, not written since.
+            if let Some(cpu) = unsafe { *to.cpu.get() } {
+                arch::wake_cpu(cpu)
+            }
+            return;
+        }
+        self.mleave(&mut gl, to.id());
+        let p = self.pidleget(&mut gl, Some(to)).or_else(|| {
+            let own = m.p();
+            if let Some(p) = own {
+                p.m.store(core::ptr::null_mut(), Relaxed);
+                m.set_p(None)
+            }
+            own
+        });
+        to.nextp.store(crate::m::ptr_of(p), Release);
+        drop(gl);
+        self.notewakeup(to)
+    }
+
+    /// The next G of the tray.
+    #[inline]
+    pub(crate) fn take_tray(&self, m: &M) -> Option<GRef> {
+        if m.tray_len.load(Relaxed) == 0 {
+            return None;
+        }
+        let mut gl = self.lock.lock();
+        let tray = &mut gl.trays[m.id()];
+        let g = tray.pop();
+        m.tray_len.store(tray.len(), Relaxed);
+        g
+    }
+
+    /// `m` is about to idle without a P. What lies in its tray goes back to the global queue if no P is idle: who finds it
+    /// there brings a P along. True: something did.
+    pub(crate) fn empty_tray(&self, gl: &mut Global, m: &M) -> bool {
+        if m.tray_len.load(Relaxed) == 0 || self.pidle.load(Relaxed) != 0 {
+            return false;
+        }
+        let Global { runq, trays, .. } = gl;
+        runq.append(&mut trays[m.id()]);
+        m.tray_len.store(0, Relaxed);
+        self.runqsize.store(runq.len(), Release);
+        true
+    }
+}
