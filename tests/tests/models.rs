@@ -74,6 +74,12 @@ const MUTANTS: &[(&str, &str, &str)] = &[
     ("timer_no_fence", "idle::timer_against_timekeeper", DEADLOCK),
     ("start_no_wakep", "idle::stop_against_idle", DEADLOCK),
     ("drop_while_stopping", "idle::stop_against_idle", ENDLESS),
+    ("start_call_idle", "handoff::call_against_stop", DEADLOCK),
+    (
+        "retake_no_cas",
+        "handoff::call_against_retake",
+        "two owners",
+    ),
 ];
 
 /// Planted bugs that no model can find, with the reason: reviewed instead.

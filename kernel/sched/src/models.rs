@@ -109,7 +109,11 @@ impl Sched {
 
     /// What `schedule` does up to the switch: the next G, None when the run is over.
     pub fn model_next(&self, m: &M) -> Option<GRef> {
-        self.pick(m).map(|found| found.g)
+        let found = self.pick(m)?;
+        let p = m.p().expect("who found a G holds a P");
+        let owner = p.m.load(Relaxed);
+        assert!(core::ptr::eq(owner, m), "P {} has two owners", p.id());
+        Some(found.g)
     }
 
     /// What `newproc` does with a G that is made.
