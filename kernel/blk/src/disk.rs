@@ -71,6 +71,7 @@ pub struct Disk<H: Hal, T: Transport> {
     silent: AtomicBool,
     sectors: u64,
     read_only: bool,
+    pub(crate) patience_ns: u64,
     reads: AtomicU64,
     writes: AtomicU64,
 }
@@ -154,6 +155,7 @@ impl<H: Hal, T: Transport> Disk<H, T> {
             memory,
             answered: [const { AtomicBool::new(false) }; REQUESTS],
             silent: AtomicBool::new(false),
+            patience_ns: PATIENCE_NS,
             reads: AtomicU64::new(0),
             writes: AtomicU64::new(0),
         })
@@ -275,7 +277,7 @@ impl<H: Hal, T: Transport> Disk<H, T> {
             }
             (0..PAUSES).for_each(|_| core::hint::spin_loop());
             looks = looks.saturating_add(1);
-            if looks > PATIENCE_LOOKS && arch::now_ns() - begin_ns > PATIENCE_NS {
+            if looks > PATIENCE_LOOKS && arch::now_ns() - begin_ns > self.patience_ns {
                 return false;
             }
         }

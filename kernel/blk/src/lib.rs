@@ -19,6 +19,11 @@ mod error;
 #[cfg(ringo_kernel)]
 mod open;
 
+#[cfg(all(test, not(ringo_kernel), not(ringo_loom)))]
+mod fake;
+#[cfg(all(test, not(ringo_kernel), not(ringo_loom)))]
+mod tests;
+
 pub use disk::{Blocking, Disk, REQUESTS, Requests, SECTOR_BYTES};
 pub use error::Error;
 #[cfg(ringo_kernel)]
