@@ -3,7 +3,7 @@
 use core::fmt;
 
 /// Why a disk did not do what it was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Error {
     /// The machine has none.
     NoDisk,
@@ -51,6 +51,13 @@ impl fmt::Display for Error {
             Self::Failed => f.write_str("the disk reports an error"),
             Self::Silent => f.write_str("the disk does not answer"),
         }
+    }
+}
+
+/// In words, as a program's `main` that returns it prints it so.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -49,10 +49,9 @@ pub fn requests() -> Result<Requests, Error> {
     device::with(|disk| Ok(disk.requests()))
 }
 
-/// Around each wait for the device: it occupies the CPU and touches nothing of the scheduler's, so its P is free for
-/// others meanwhile.
+/// Around each wait for the device: it occupies the CPU and runs no goroutine, so its P goes to others after a while.
 fn blocking(wait: &mut dyn FnMut()) {
-    wait()
+    sched::blocking(wait)
 }
 
 #[cfg(ringo_kernel)]
