@@ -156,12 +156,31 @@ pub unsafe fn set_window(lo: usize, hi: usize) {
     };
 }
 
-const fn on(bug: bool) -> u32 {
-    bug as u32
-}
+/// The bug that is planted below, in builds with `--cfg ringo_bug="injection"` only: 1 R10, which the ABI lets a call
+/// change, is not kept; 2 nor are XMM and x87; 3 the frame lies in the red zone; 4 RFLAGS are lost; 5 the count is raised
+/// after the frame was written instead of before. The tests set it, and must find each.
+#[cfg(ringo_bug = "injection")]
+// SAFETY: nothing else bears this name.
+#[unsafe(export_name = "ringo_planted_bug")]
+static PLANTED_BUG: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
 
-// The `.if BUG_*` blocks exist in mutant builds only (`--cfg ringo_bug="..."`): each must be found by the tests.
 global_asm!(r#"
+.macro unless_bug bug, code:vararg
+.if {BUGS} == 1
+  cmp dword ptr [rip + ringo_planted_bug], \bug
+  je 99f
+.endif
+  \code
+99:
+.endm
+.macro only_bug bug, code:vararg
+.if {BUGS} == 1
+  cmp dword ptr [rip + ringo_planted_bug], \bug
+  jne 99f
+  \code
+99:
+.endif
+.endm
 .section .text.ringo_inject,"ax",@progbits
 // In: IST stack = rcx rax | rip cs rflags rsp ss at [rsp+16]
 .global irq_try
@@ -175,22 +194,17 @@ irq_try:
   jbe irq_out
   cmp rax, gs:[{HI}]
   ja irq_out
-.if {BUG_COUNT} == 0
-  inc dword ptr gs:[{COUNT}]             // first: the frame write may fault, and a slot's page 1 is open only to count > 0
-.endif
+  // First: the frame write may fault, and a slot's page 1 is open only to count > 0.
+  unless_bug 5, inc dword ptr gs:[{COUNT}]
   inc qword ptr gs:[{N_INJECTED}]
-.if {BUG_REDZONE} == 0
-  sub rax, 128
-.endif
+  unless_bug 3, sub rax, 128
   and rax, -16
   mov rcx, [rsp + 48]
   mov [rax - 8], rcx                     // ss
   mov rcx, [rsp + 40]
   mov [rax - 16], rcx                    // rsp
   mov rcx, [rsp + 32]
-.if {BUG_RFLAGS} == 1
-  mov ecx, 0x202
-.endif
+  only_bug 4, mov ecx, 0x202
   mov [rax - 24], rcx                    // rflags
   mov rcx, [rsp + 24]
   mov [rax - 32], rcx                    // cs
@@ -207,9 +221,7 @@ irq_try:
   mov [rax - 96], rdi
   mov [rax - 104], r8
   mov [rax - 112], r9
-.if {BUG_CALLER_SAVED} == 0
-  mov [rax - 120], r10
-.endif
+  unless_bug 1, mov [rax - 120], r10
   mov [rax - 128], r11
   mov [rax - 136], r12
   mov [rax - 144], r13
@@ -230,39 +242,28 @@ irq_out:
 // On the G's stack, IF=1, count >= 1: further interrupts only set bits.
 inj_tramp:
   sub rsp, 512
-.if {BUG_FXSAVE} == 0
-  fxsave64 [rsp]
-.endif
+  unless_bug 2, fxsave64 [rsp]
   fninit                                 // the floating-point environment that the ABI promises to Rust
   ldmxcsr [rip + mxcsr_default]
 1:
-.if {BUG_COUNT} == 1
-  inc dword ptr gs:[{COUNT}]
-.endif
+  only_bug 5, inc dword ptr gs:[{COUNT}]
   call {safe_point}
   cli
   cmp dword ptr gs:[{PENDING}], 0
   je 2f
   sti
-.if {BUG_COUNT} == 1
-  dec dword ptr gs:[{COUNT}]
-.endif
+  only_bug 5, dec dword ptr gs:[{COUNT}]
   jmp 1b
 2: dec dword ptr gs:[{COUNT}]
-.if {BUG_FXSAVE} == 0
-  fxrstor64 [rsp]
-.endif
+  unless_bug 2, fxrstor64 [rsp]
   add rsp, 512
   pop r15
   pop r14
   pop r13
   pop r12
   pop r11
-.if {BUG_CALLER_SAVED} == 0
-  pop r10
-.else
-  lea rsp, [rsp + 8]
-.endif
+  unless_bug 1, pop r10
+  only_bug 1, lea rsp, [rsp + 8]
   pop r9
   pop r8
   pop rdi
@@ -283,7 +284,5 @@ mxcsr_default: .long 0x1f80
     COUNT = const offset_of!(Cpu, count), PENDING = const offset_of!(Cpu, pending),
     LO = const offset_of!(Cpu, window_lo), HI = const offset_of!(Cpu, window_hi),
     N_INJECTED = const offset_of!(Cpu, n_injected), safe_point = sym safe_point,
-    BUG_CALLER_SAVED = const on(cfg!(ringo_bug = "caller_saved")), BUG_FXSAVE = const on(cfg!(ringo_bug = "fxsave")),
-    BUG_REDZONE = const on(cfg!(ringo_bug = "redzone")), BUG_RFLAGS = const on(cfg!(ringo_bug = "rflags")),
-    BUG_COUNT = const on(cfg!(ringo_bug = "count")),
+    BUGS = const cfg!(ringo_bug = "injection") as u32,
 );
