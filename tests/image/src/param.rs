@@ -23,3 +23,18 @@ pub fn param(key: &str, default: u64) -> u64 {
     let given = GIVEN.get().and_then(|all| all.iter().find(|(k, _)| k == key));
     given.map_or(default, |(_, n)| *n)
 }
+
+/// Plants the bug of the injected call whose number is given as `bug`, in an image that was built for that.
+pub fn plant_bug() {
+    #[cfg(ringo_bug = "injection")]
+    {
+        unsafe extern "C" {
+            /// See `arch`.
+            static ringo_planted_bug: core::sync::atomic::AtomicU32;
+        }
+        // SAFETY: it is there in such builds, and of this type.
+        unsafe { ringo_planted_bug.store(param("bug", 0) as u32, core::sync::atomic::Ordering::Relaxed) }
+    }
+    #[cfg(not(ringo_bug = "injection"))]
+    assert_eq!(param("bug", 0), 0, "this image has no bugs to plant");
+}

@@ -4,7 +4,7 @@
 //! IPIs inject calls into them; others run precompiled `core` code, which keeps values in the red zone and in XMM, and
 //! compare what it computes. The number of injected calls is the machine's own count.
 
-use crate::param::param;
+use crate::param::{param, plant_bug};
 use crate::wait::{bump, spin};
 use crate::{Outcome, Test, ensure, figure};
 use arch::bare::bare_stats;
@@ -305,7 +305,8 @@ fn registers() -> Outcome {
     let want = param("inj", 20_000);
     let loops = param("loops", 3000);
     let pokers = param("pokers", u64::from(num_cpu() > 1));
-    let spins = param("spins", 1000) as u32;
+    let spins = param("spins", 5000) as u32;
+    plant_bug();
     let before = injected();
     let mut gs = Vec::new();
     for i in 0..param("each", 3) {

@@ -1,6 +1,6 @@
 //! Stacks that grow by page fault, on the machine that has them.
 
-use crate::param::param;
+use crate::param::{param, plant_bug};
 use crate::wait::{bump, chance, spin};
 use crate::{Outcome, Test, ensure, figure};
 use alloc::vec::Vec;
@@ -119,6 +119,7 @@ fn sum() -> (u64, u64) {
 fn stack_nested() -> Outcome {
     let (want_nested, want_low) = (param("nested", 1000), param("low", 50));
     static BAD: AtomicU64 = AtomicU64::new(0);
+    plant_bug();
     let poker = (num_cpu() > 1).then(|| spawn(poke));
     let mut gs = Vec::new();
     let hold = Arc::new(Semaphore::new(0));
