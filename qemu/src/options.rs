@@ -325,8 +325,8 @@ mod tests {
     #[test]
     fn lines_for_what_is_wrong() {
         assert!(
-            line("hello --set handoff=on")
-                .contains("handoff=on is not there yet; today only handoff=off")
+            line("hello --set steal=no")
+                .starts_with("--set steal=no is not possible; steal takes half,")
         );
         assert!(line("hello --set nokey=1").contains("the keys are procs"));
         assert!(
