@@ -67,9 +67,11 @@ impl fmt::Display for Values {
             Values::Number(0, u64::MAX) => f.write_str("a whole number below 2^64"),
             Values::Number(min, max) => write!(f, "a whole number from {min} to {max}"),
             Values::PowerOfTwo(min, max) => write!(f, "a power of two from {min} to {max}"),
-            Values::Point => {
-                f.write_str("none or NAME:ACTION, several with commas, 200 bytes at most")
-            }
+            Values::Point => write!(
+                f,
+                "none or NAME:ACTION, several with commas, {} bytes at most",
+                Word::CAPACITY
+            ),
             Values::Text => f.write_str("a word"),
         }
     }

@@ -133,7 +133,7 @@ fn what_is_not_there_yet_says_so() {
     );
     assert_eq!(
         line("point=park.commit"),
-        "point=park.commit is not possible; point takes none or NAME:ACTION, several with commas, 200 bytes at most"
+        "point=park.commit is not possible; point takes none or NAME:ACTION, several with commas, 104 bytes at most"
     );
 }
 

@@ -11,7 +11,7 @@ pub struct Word {
 
 impl Word {
     /// Bytes that fit.
-    pub const CAPACITY: usize = 200;
+    pub const CAPACITY: usize = 104;
     /// The empty word.
     pub const EMPTY: Word = Word {
         bytes: [0; Word::CAPACITY],
