@@ -14,7 +14,8 @@ pub use super::percpu::RESERVE_MAX;
 pub use super::platform::init_platform;
 pub use super::smp::bring_up_cpus;
 pub use super::stacks::{
-    flush_tlb, reserve_len, reserve_push, set_stack_slot_bytes, stack_slot_create, stack_slot_trim,
+    flush_tlb, reserve_len, reserve_push, set_stack_slot_bytes, set_stack_slot_note,
+    stack_slot_create, stack_slot_note, stack_slot_trim,
 };
 pub use super::trap::{VECTOR_DEVICE_FIRST, VECTOR_DEVICE_LAST, triple_fault};
 

@@ -3,7 +3,7 @@
 use super::bare::{FrameSource, STACK_BASE};
 use super::paging::{self, NoFrames};
 use super::percpu::{RESERVE_MAX, this};
-use super::stackfault::{SLOT_MASK, STACK_END};
+use super::stackfault::{SLOT_MASK, STACK_END, STACK_PDPT};
 use core::sync::atomic::Ordering::*;
 
 /// Bytes of the stack window.
@@ -24,13 +24,15 @@ pub unsafe fn set_stack_slot_bytes(bytes: usize) {
     SLOT_MASK.store(bytes as u64 - 1, Relaxed);
 }
 
-/// Creates slot number `slot`: afterwards its page tables exist and its topmost page is backed by `top_page_frame`.
+/// Creates slot number `slot`, or one again whose pages were all taken: afterwards its page tables exist and its topmost page
+/// is backed by `top_page_frame`. A new slot has note 1, see [`stack_slot_note`].
 ///
 /// # Errors
 /// [`NoFrames`]: a page table was missing and no frame was left. The slot does not exist then and may be tried again.
 ///
 /// # Safety
-/// Slots are created in ascending order from 0, by one caller at a time; the frame is nobody else's.
+/// New slots are created in ascending order from 0, by one caller at a time; the frame is nobody else's, and no TLB remembers
+/// the slot's pages.
 ///
 /// # Panics
 /// If the window (512 GiB) is full.
@@ -48,32 +50,75 @@ pub unsafe fn stack_slot_create(
     // A slot never straddles two page tables: its size divides 2 MiB.
     // SAFETY: inside the stack window.
     let top = unsafe { paging::stack_entry(STACK_BASE + end - 4096, frames)? };
+    if STACK_END.load(Relaxed) < end {
+        // SAFETY: the entry of the guard, in the same table; nobody knows the slot yet.
+        unsafe {
+            top.sub((bytes >> 12) as usize - 1)
+                .write_volatile(1 << NOTE_SHIFT)
+        };
+    }
     // SAFETY: a live entry that nobody uses before the store below.
     unsafe { top.write_volatile(top_page_frame | paging::DATA) };
-    STACK_END.store(end, Release); // the fault path of a CPU that runs on this slot got it through a lock after this
+    STACK_END.fetch_max(end, Release); // the fault path of a CPU that runs on this slot got it through a lock after this
     Ok(())
 }
 
-/// Takes all pages of a slot but the topmost out of it, and hands their frames over. `address`: any in the slot. Flushes
-/// nothing.
+/// The guard page's entry is never present, so the other bits are free.
+const NOTE_SHIFT: u32 = 1;
+
+/// The level 1 entries of a slot that exists. Takes no lock: tables stay where they are.
+fn entries(slot: usize) -> *mut u64 {
+    let offset = slot as u64 * (SLOT_MASK.load(Relaxed) + 1);
+    let mut table = STACK_PDPT.load(Relaxed) as *mut u64;
+    for shift in [30, 21] {
+        // SAFETY: the tables of a slot exist from its creation.
+        let entry = unsafe { table.add((offset >> shift) as usize & 511).read_volatile() };
+        table = paging::direct(entry & !paging::NX & !0xfff).cast();
+    }
+    table.wrapping_add((offset >> 12) as usize & 511)
+}
+
+/// A number below 2^62 that the kernel keeps with a slot. Takes no lock.
+///
+/// # Panics
+/// If there is no such slot.
+pub fn stack_slot_note(slot: usize) -> u64 {
+    check_exists(slot);
+    // SAFETY: a live entry.
+    unsafe { entries(slot).read_volatile() >> NOTE_SHIFT }
+}
+
+/// Sets what [`stack_slot_note`] returns. Everything written before is seen by who sees the note.
+///
+/// # Panics
+/// If there is no such slot.
+pub fn set_stack_slot_note(slot: usize, note: u64) {
+    check_exists(slot);
+    core::sync::atomic::fence(Release);
+    // SAFETY: a live entry that the CPU ignores, since it is not present.
+    unsafe { entries(slot).write_volatile(note << NOTE_SHIFT) };
+}
+
+fn check_exists(slot: usize) {
+    assert!(
+        (slot as u64 + 1) * (SLOT_MASK.load(Relaxed) + 1) <= STACK_END.load(Acquire),
+        "there is no stack slot {slot}"
+    );
+}
+
+/// Takes the pages of a slot out of it, with or without the topmost, and hands their frames over. Flushes nothing.
 ///
 /// # Safety
 /// Nobody uses what is on these pages, and nobody runs on the slot meanwhile. No CPU runs on it again before it has flushed
-/// its TLB ([`flush_tlb`]), and no frame is used again before all CPUs have.
+/// its TLB ([`flush_tlb`]), and neither a frame nor the topmost page is used again before all CPUs have.
 ///
 /// # Panics
-/// If the address lies in no slot.
-pub unsafe fn stack_slot_trim(address: u64, take: &mut dyn FnMut(u64)) {
-    assert!(
-        super::stackfault::in_window(address),
-        "stack_slot_trim: {address:#x} is in no stack slot"
-    );
-    let mask = SLOT_MASK.load(Relaxed);
-    // SAFETY: the tables of a slot exist, so no frame is asked for.
-    let Ok(first) = (unsafe { paging::stack_entry(address & !mask, &mut || None) }) else {
-        return;
-    };
-    for page in 0..(mask >> 12) as usize {
+/// If there is no such slot.
+pub unsafe fn stack_slot_trim(slot: usize, with_top: bool, take: &mut dyn FnMut(u64)) {
+    check_exists(slot);
+    let pages = (SLOT_MASK.load(Relaxed) >> 12) as usize + usize::from(with_top);
+    let first = entries(slot);
+    for page in 1..pages {
         // SAFETY: a slot lies in one page table, and its entries are changed by its owner alone.
         unsafe {
             let entry = first.add(page).read_volatile();

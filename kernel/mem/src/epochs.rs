@@ -87,7 +87,7 @@ impl<const CPUS: usize> Epochs<CPUS> {
     pub fn leave(&self, cpu: usize) {
         let cpu = &self.cpus[cpu];
         cpu.left.store(cpu.seen.load(Relaxed), Relaxed);
-        cpu.seen.store(AWAY, Release); // pairs with the load in `passed`
+        cpu.seen.store(AWAY, SeqCst); // pairs with the load in `passed`
     }
 
     /// The calling CPU woke up, or runs for the first time.

@@ -8,11 +8,17 @@
 
 use crate::epochs::Epochs;
 use crate::frames::{self, Chain};
+use crate::gstack;
+use crate::slots;
 use arch::bare;
+use base::PreemptGuard;
 use base::lock::{Rank, SpinLock};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 static EPOCHS: Epochs<{ arch::MAX_CPUS }> = Epochs::new();
+
+/// Longest wait for memory that is on its way back: busy CPUs pass a flush point each 10 ms.
+const RECLAIM_NS: u64 = 50_000_000;
 
 struct Quarantine {
     open: Chain,
@@ -48,6 +54,17 @@ pub(crate) fn stamp() -> u64 {
     EPOCHS.stamp()
 }
 
+/// The same clock, for slots of stacks.
+pub(crate) struct Clock;
+impl slots::Clock for Clock {
+    fn stamp(&self) -> u64 {
+        EPOCHS.stamp()
+    }
+    fn passed(&self, stamp: u64) -> bool {
+        EPOCHS.passed(stamp)
+    }
+}
+
 /// Frames in quarantine: neither free nor in use.
 pub fn held_frames() -> u64 {
     HELD.load(Relaxed)
@@ -58,16 +75,40 @@ pub fn cpu_online() {
     EPOCHS.come(arch::cpu_id(), bare::flush_tlb);
 }
 
-/// A point at which this CPU can forget what it remembers of page tables. To be called at each tick and before a halt. Costs a
-/// look at two words while nothing is unmapped.
+/// Slots of stacks that one flush point unmaps at most: some 20 microseconds.
+const SWEEP: u32 = 64;
+
+/// A point at which this CPU can forget what it remembers of page tables, and holds no reference to a G that it found by
+/// looking around. To be called at each tick, and before a halt until it returns false: true says that there is more to do at
+/// once. Costs a look at three words while nothing is unmapped.
 #[inline]
-pub fn flush_point() {
-    let held = HELD.load(Relaxed) != 0;
-    if held {
+pub fn flush_point() -> bool {
+    EPOCHS.point(arch::cpu_id(), bare::flush_tlb);
+    if HELD.load(Relaxed) == 0 && !gstack::has_released() {
+        return false;
+    }
+    move_on(SWEEP)
+}
+
+/// Unmaps, frees what every CPU has forgotten, and forgets.
+#[cold]
+#[inline(never)]
+fn move_on(budget: u32) -> bool {
+    let more = gstack::sweep(budget);
+    collect();
+    if EPOCHS.point(arch::cpu_id(), bare::flush_tlb) {
         collect();
     }
-    if EPOCHS.point(arch::cpu_id(), bare::flush_tlb) && held {
-        collect();
+    more
+}
+
+/// Memory ran out: waits a few ticks for what is on its way back. Anywhere that holds no lock of this crate.
+pub(crate) fn reclaim() {
+    let _guard = PreemptGuard::new();
+    let end = arch::now_ns() + RECLAIM_NS;
+    while (HELD.load(Relaxed) != 0 || gstack::has_released()) && arch::now_ns() < end {
+        move_on(4 * SWEEP);
+        arch::spin_wait_ns(10_000);
     }
 }
 
@@ -75,6 +116,11 @@ pub fn flush_point() {
 #[inline]
 pub fn before_halt() {
     EPOCHS.leave(arch::cpu_id());
+    if HELD.load(Relaxed) != 0 {
+        // The last one to halt frees everything; the second time what the first time closed.
+        collect();
+        collect();
+    }
 }
 
 /// This CPU woke from a halt. To be called before it touches a stack of a G, or the heap.
@@ -100,7 +146,7 @@ fn catch_up() {
 /// Frees what every CPU has forgotten; closes the next lot.
 #[cold]
 #[inline(never)]
-pub(crate) fn collect() {
+fn collect() {
     let Some(mut guard) = QUARANTINE.try_lock() else {
         return; // somebody else does it
     };

@@ -5,7 +5,9 @@ pub fn cpu_online() {}
 
 /// A point at which this CPU can forget what it remembers of page tables.
 #[inline]
-pub fn flush_point() {}
+pub fn flush_point() -> bool {
+    false
+}
 
 /// This CPU halts next.
 #[inline]

@@ -16,7 +16,7 @@
 use crate::cache::Magazine;
 use crate::class::{CLASS_BYTES, class_of, class_of_plain};
 use crate::slab::{PageDesc, Pages, Slab};
-use crate::{PAGE_BYTES, descs, frames, large};
+use crate::{PAGE_BYTES, descs, frames, gstack, large};
 use arch::bare;
 use base::PreemptGuard;
 use base::lock::{Rank, SpinLock};
@@ -31,11 +31,16 @@ pub struct Heap;
 #[global_allocator]
 static HEAP: Heap = Heap;
 
+/// A frame for the heap, which leaves those alone that stacks may need.
+fn page_frame() -> Option<u64> {
+    frames::alloc_above(gstack::kept_frames())
+}
+
 /// Slabs are made of page frames; a page has the number of its frame.
 struct Frames;
 impl Pages for Frames {
     fn alloc(&self) -> Option<u32> {
-        frames::alloc().map(|frame| (frame / PAGE_BYTES as u64) as u32)
+        page_frame().map(|frame| (frame / PAGE_BYTES as u64) as u32)
     }
     unsafe fn free(&self, page: u32) {
         // SAFETY: as the caller promises.
@@ -193,7 +198,7 @@ fn fits_page(layout: Layout) -> bool {
 /// A page, or an object of several.
 fn alloc_pages(layout: Layout) -> *mut u8 {
     if fits_page(layout) {
-        frames::alloc().map_or(ptr::null_mut(), bare::direct)
+        page_frame().map_or(ptr::null_mut(), bare::direct)
     } else {
         large::alloc(layout)
     }

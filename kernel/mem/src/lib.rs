@@ -9,6 +9,7 @@
 //! | [`class`], [`slab`], [`cache`] | both | size classes, the pages of one class, one CPU's objects of it |
 //! | `descs` | bare machine | what slabs know of their pages |
 //! | `heap` | bare machine | the global allocator: slabs up to half a page, a frame up to a page, `large` above |
+//! | [`slots`] | both | stack slots on their way back |
 //! | [`gstack`] | both | slots of address space that Gs run on |
 //!
 //! On the host machine the heap is the host's own and the OS backs stacks, so only `gstack` is in use there; the parts
@@ -31,6 +32,7 @@ pub mod heap;
 mod large;
 pub mod pool;
 pub mod slab;
+pub mod slots;
 
 /// Bytes of a page, and of a page frame.
 pub const PAGE_BYTES: usize = 4096;

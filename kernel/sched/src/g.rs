@@ -17,8 +17,9 @@
 //! **I-STATE** Only these moves exist ([`GStatus::may_become`]); debug builds check each. A G is queued at most once, and
 //! only while it is runnable.
 //!
-//! Gs are never given back to an allocator (Go keeps them as well): a [`GRef`] may be followed for ever, and what it
-//! finds is a G, if perhaps a dead or another one.
+//! Dead Gs are used again; where very many are dead, some are given back (Go keeps all). So a [`GRef`] may be followed while
+//! its G is not dead, and by those who find it by looking around, until their CPU's next flush point (`mem::flush`): what
+//! it finds is a G, if perhaps a dead or another one.
 
 use crate::m::M;
 use base::shim::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
@@ -185,7 +186,8 @@ pub struct G {
     scope_head: AtomicUsize,
     pub(crate) parent: AtomicU64,
     pub(crate) created_at: AtomicPtr<Location<'static>>,
-    /// Next in the list of all Gs, which only grows.
+    /// Next in the list of all Gs, which only grows. The bare machine finds them by their stacks.
+    #[cfg(not(ringo_kernel))]
     pub(crate) alllink: AtomicPtr<G>,
     pub(crate) entry: UnsafeCell<Option<Entry>>,
     pub(crate) hook: UnsafeCell<Option<ExitHook>>,
@@ -209,6 +211,7 @@ impl G {
             scope_head: AtomicUsize::new(0),
             parent: AtomicU64::new(0),
             created_at: AtomicPtr::new(core::ptr::null_mut()),
+            #[cfg(not(ringo_kernel))]
             alllink: AtomicPtr::new(core::ptr::null_mut()),
             entry: UnsafeCell::new(None),
             hook: UnsafeCell::new(None),
@@ -299,7 +302,7 @@ impl Default for G {
     }
 }
 
-/// A reference to a G that may be copied and kept: G memory is never freed.
+/// A reference to a G that may be copied, and kept while the G is not dead (see above).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct GRef(NonNull<G>);
 
@@ -313,7 +316,7 @@ impl GRef {
     /// From a pointer out of a queue or a machine register; null is `None`.
     ///
     /// # Safety
-    /// `p` is null or points to a G that is never freed.
+    /// `p` is null or points to a G that stays for as long as the result is followed.
     #[inline]
     pub unsafe fn from_ptr(p: *mut G) -> Option<Self> {
         NonNull::new(p).map(Self)
@@ -333,7 +336,7 @@ impl Deref for GRef {
     type Target = G;
     #[inline]
     fn deref(&self) -> &G {
-        // SAFETY: G memory is never freed (see the type).
+        // SAFETY: the G is not dead, or its memory stays until the next flush point (see the type).
         unsafe { self.0.as_ref() }
     }
 }

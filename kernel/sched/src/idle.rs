@@ -443,7 +443,8 @@ impl Sched {
             return m.park.swap(EMPTY, AcqRel) == NOTIFIED;
         }
         self.arm_idle(m, deadline_ns);
-        mem::flush::flush_point();
+        // Memory on its way back moves on while nothing else is to be done.
+        while mem::flush::flush_point() && m.park.load(Relaxed) == EMPTY && arch::pending() == 0 {}
         loop {
             trace::point!("idle.halt");
             arch::irq_disable();

@@ -20,6 +20,8 @@ use alloc::boxed::Box;
 
 /// Dead Gs that a P keeps at most; it then gives all but half of them away (Go: `gfput`).
 const GFREE_MAX: u32 = 64;
+/// Dead Gs that all Ps share at most; beyond, stacks are given back with the Gs on them (Go keeps both for ever).
+const GFREE_SHARED_MAX: u32 = 4096;
 /// Larger closures live in the heap, so that the one page that a new stack has is not used up at birth.
 const INLINE_MAX_BYTES: usize = 1024;
 
@@ -156,9 +158,10 @@ impl Sched {
                 format_args!("out of memory: no stack for one more goroutine"),
             ),
         };
-        let at = (stack.top - size_of::<G>()) & !63;
-        // SAFETY: the top page of the slot is backed and nobody uses it yet; slots are never given back, so the G lives
-        // for ever.
+        let at = g_address(stack.top);
+        // SAFETY: the top page of the slot is backed and nobody uses it yet. Whoever holds a reference to the G holds it
+        // while the G is not dead, or finds it by looking around and lets go before a flush point; the slot is given back
+        // after that (`Trim::release`).
         let g: &'static G = unsafe {
             (at as *mut G).write(G::new());
             &*(at as *const G)
@@ -166,6 +169,19 @@ impl Sched {
         g.window.0.store(stack.lo, Relaxed);
         g.window.1.store(at, Relaxed);
         g.stack_top.store(at, Relaxed);
+        self.list(&stack, g);
+        GRef::new(g)
+    }
+
+    /// From here on `for_each_g` finds it.
+    #[cfg(ringo_kernel)]
+    fn list(&self, stack: &mem::gstack::GStack, _g: &'static G) {
+        mem::gstack::list(stack)
+    }
+
+    /// From here on `for_each_g` finds it.
+    #[cfg(not(ringo_kernel))]
+    fn list(&self, _stack: &mem::gstack::GStack, g: &'static G) {
         let mut head = self.allgs.load(Relaxed);
         loop {
             g.alllink.store(head, Relaxed);
@@ -174,7 +190,7 @@ impl Sched {
                 .allgs
                 .compare_exchange_weak(head, g as *const G as *mut G, Release, Relaxed)
             {
-                Ok(_) => return GRef::new(g),
+                Ok(_) => return,
                 Err(h) => head = h,
             }
         }
@@ -219,12 +235,22 @@ impl Sched {
         }
         let mut cold = core::mem::replace(free, warm);
         let (mut trimmed, mut trim) = (GQueue::new(), mem::gstack::Trim::new());
+        let full = self.gfreesize.load(Relaxed) >= GFREE_SHARED_MAX;
         while let Some(g) = cold.pop() {
+            let address = g.window.0.load(Relaxed);
+            if full {
+                // SAFETY: the G is dead and ours, and was popped from the last list that it was on.
+                unsafe { trim.release(address) };
+                continue;
+            }
             // SAFETY: the G is dead and ours, and `execute` will name the stamp.
-            unsafe { trim.stack(g.window.0.load(Relaxed)) };
+            unsafe { trim.stack(address) };
             trimmed.push_back(g);
         }
         let stamp = trim.finish();
+        if full {
+            mem::flush::flush_point(); // on g0, between two Gs; memory comes back as fast as Gs end
+        }
         let mut gl = self.lock.lock();
         while let Some(g) = trimmed.pop() {
             if stamp != 0 {
@@ -243,15 +269,32 @@ impl Sched {
         created - ended
     }
 
-    /// Call `f` for each G that was ever made, dead ones too.
+    /// Call `f` for each G that there is, dead ones to be used again too. A dead one may be gone when `f` has returned.
+    #[cfg(ringo_kernel)]
+    pub fn for_each_g(&self, mut f: impl FnMut(GRef)) {
+        mem::gstack::for_each_listed(|top| {
+            // SAFETY: the G of a listed stack is there, at its top.
+            if let Some(g) = unsafe { GRef::from_ptr(g_address(top) as *mut G) } {
+                f(g)
+            }
+        })
+    }
+
+    /// Call `f` for each G that there is, dead ones to be used again too. A dead one may be gone when `f` has returned.
+    #[cfg(not(ringo_kernel))]
     pub fn for_each_g(&self, mut f: impl FnMut(GRef)) {
         let mut p = self.allgs.load(Acquire);
-        // SAFETY: null or a G, never freed.
+        // SAFETY: null or a G, never freed here.
         while let Some(g) = unsafe { GRef::from_ptr(p) } {
             f(g);
             p = g.alllink.load(Relaxed);
         }
     }
+}
+
+/// Where the G of a stack lies.
+fn g_address(top: usize) -> usize {
+    (top - size_of::<G>()) & !63
 }
 
 /// Call the closure that lies at `data`.

@@ -83,6 +83,7 @@ pub struct Sched {
     pub(crate) orders: Box<[StealOrder]>,
     pub(crate) goidgen: AtomicU64,
     /// All Gs ever made, newest first.
+    #[cfg(not(ringo_kernel))]
     pub(crate) allgs: AtomicPtr<G>,
     /// The main G was started: from here on new Gs wake Ps.
     pub(crate) main_started: AtomicBool,
@@ -141,6 +142,7 @@ impl Sched {
             sysmon: Sysmon::new(),
             orders: (1..=cpus as u32).map(StealOrder::new).collect(),
             goidgen: AtomicU64::new(1),
+            #[cfg(not(ringo_kernel))]
             allgs: AtomicPtr::new(core::ptr::null_mut()),
             main_started: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
