@@ -31,6 +31,7 @@ pub mod args;
 pub mod disk;
 pub mod exit;
 mod fatal;
+mod goroutine;
 mod log;
 pub mod machine;
 pub mod prelude;
@@ -40,6 +41,7 @@ pub mod termination;
 
 pub use args::args;
 pub use exit::{at_exit, exit};
+pub use goroutine::{Goroutine, current};
 pub use termination::Termination;
 
 /// Makes a function the program's `main`. It runs as goroutine 1; it may return `()`, or a `Result` whose error is

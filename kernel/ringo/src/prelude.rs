@@ -27,9 +27,10 @@ pub use csp::sync::{
 pub use csp::time::{Duration, Instant, sleep};
 pub use sched::set_gomaxprocs as gomaxprocs;
 pub use sched::{
-    blocking, checkpoint, current, lock_to_cpu, num_cpu, num_goroutine, unlock_from_cpu, yield_now,
+    blocking, checkpoint, lock_to_cpu, num_cpu, num_goroutine, unlock_from_cpu, yield_now,
 };
 
 pub use crate::args::args;
 pub use crate::exit::{at_exit, exit};
+pub use crate::goroutine::{Goroutine, current};
 pub use crate::{eprint, eprintln, print, println};

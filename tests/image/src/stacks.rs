@@ -100,7 +100,7 @@ unsafe extern "C" fn spin_at(sp: usize, n: u64) {
 /// Address of page 0 of the slot that the caller runs on.
 fn slot_base() -> usize {
     let bytes = mem::gstack::slot_bytes();
-    let top = current().stack_top();
+    let top = sched::current().stack_top();
     STACK_BASE as usize + (top - STACK_BASE as usize) / bytes * bytes
 }
 
