@@ -25,16 +25,16 @@ mod acpi;
 #[cfg(all(test, not(ringo_kernel)))]
 #[path = "x86_64/explain.rs"]
 mod explain;
-/// As `acpi`.
-#[cfg(all(test, not(ringo_kernel)))]
-#[path = "x86_64/pci_scan.rs"]
-mod pci_scan;
 #[cfg(not(ringo_kernel))]
 #[path = "host/mod.rs"]
 mod imp;
 #[cfg(ringo_kernel)]
 #[path = "x86_64/mod.rs"]
 mod imp;
+/// As `acpi`.
+#[cfg(all(test, not(ringo_kernel)))]
+#[path = "x86_64/pci_scan.rs"]
+mod pci_scan;
 
 /// CPUs at most: one 64-bit mask.
 pub const MAX_CPUS: usize = 64;

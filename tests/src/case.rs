@@ -116,12 +116,18 @@ impl Case {
         self
     }
     /// Has to satisfy this.
-    pub fn judge(mut self, judge: impl Fn(&Outcome) -> Result<(), String> + Send + Sync + 'static) -> Case {
+    pub fn judge(
+        mut self,
+        judge: impl Fn(&Outcome) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Case {
         self.judges.push(Arc::new(judge));
         self
     }
     /// Boots another kernel.
-    pub fn kernel(mut self, kernel: impl Fn() -> Result<PathBuf, String> + Send + Sync + 'static) -> Case {
+    pub fn kernel(
+        mut self,
+        kernel: impl Fn() -> Result<PathBuf, String> + Send + Sync + 'static,
+    ) -> Case {
         self.kernel = Arc::new(kernel);
         self
     }
@@ -137,8 +143,15 @@ impl Case {
     }
 
     fn name(&self) -> String {
-        let mode = if self.mode == DEFAULT { String::new() } else { format!(" [{}]", self.mode.name) };
-        format!("{}::{}{} smp={}{mode}", self.area, self.test, self.suffix, self.smp)
+        let mode = if self.mode == DEFAULT {
+            String::new()
+        } else {
+            format!(" [{}]", self.mode.name)
+        };
+        format!(
+            "{}::{}{} smp={}{mode}",
+            self.area, self.test, self.suffix, self.smp
+        )
     }
 
     /// The case as a test of the harness.
@@ -150,15 +163,30 @@ impl Case {
         let kernel = (self.kernel)()?;
         let mut machine = Machine::new(kernel, &self.test);
         machine.smp = self.smp;
-        machine.words = self.mode.words.iter().map(ToString::to_string).chain(self.words.iter().cloned()).collect();
-        machine.args = std::iter::once(self.test.clone()).chain(self.args.iter().cloned()).collect();
+        machine.words = self
+            .mode
+            .words
+            .iter()
+            .map(ToString::to_string)
+            .chain(self.words.iter().cloned())
+            .collect();
+        machine.args = std::iter::once(self.test.clone())
+            .chain(self.args.iter().cloned())
+            .collect();
         machine.timeout = Some(self.limit * patience() as u32);
         machine.explain_triple_fault = false;
         self.changes.iter().for_each(|change| change(&mut machine));
         for _ in 0..self.boots {
             let outcome = machine.run().map_err(|e| e.to_string())?;
             let judged = self.judge_all(&outcome);
-            table::record(self.area, &self.name(), self.mode.name, &outcome, figures(&outcome), judged.is_ok());
+            table::record(
+                self.area,
+                &self.name(),
+                self.mode.name,
+                &outcome,
+                figures(&outcome),
+                judged.is_ok(),
+            );
             judged.map_err(|why| report(&why, &outcome))?;
         }
         Ok(())
@@ -185,8 +213,13 @@ impl Case {
 
 /// `= name number` lines.
 pub(crate) fn figures(outcome: &Outcome) -> BTreeMap<String, String> {
-    let words = outcome.stdout.lines().filter_map(|line| line.trim_end().strip_prefix("= ")?.split_once(' '));
-    words.map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    let words = outcome
+        .stdout
+        .lines()
+        .filter_map(|line| line.trim_end().strip_prefix("= ")?.split_once(' '));
+    words
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect()
 }
 
 /// A figure that the test printed, as a whole number.

@@ -34,8 +34,14 @@ type Built = Arc<OnceLock<Result<PathBuf, String>>>;
 
 fn build(flags: &[String]) -> Result<PathBuf, String> {
     static ALL: Mutex<Option<HashMap<Vec<String>, Built>>> = Mutex::new(None);
-    let mut all = ALL.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let built = all.get_or_insert_default().entry(flags.to_vec()).or_default().clone();
+    let mut all = ALL
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let built = all
+        .get_or_insert_default()
+        .entry(flags.to_vec())
+        .or_default()
+        .clone();
     drop(all);
     let make = || {
         let options = BuildOptions {
@@ -64,13 +70,31 @@ fn build_runner() -> Result<PathBuf, String> {
     // Together with this package, so that its dependencies have the features that they are already built with.
     let output = Command::new(cargo)
         .current_dir(root.path())
-        .args(["build", "--quiet", "-p", "ringo-runner", "-p", "tests", "--message-format", "json"])
+        .args([
+            "build",
+            "--quiet",
+            "-p",
+            "ringo-runner",
+            "-p",
+            "tests",
+            "--message-format",
+            "json",
+        ])
         .env("CARGO_TARGET_DIR", root.target())
         .output()
         .map_err(|e| format!("cannot run cargo: {e}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let executable = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()).find_map(|m| {
-        (m["target"]["name"] == "ringo-runner").then(|| m["executable"].as_str().map(PathBuf::from))?
-    });
-    executable.ok_or_else(|| format!("the runner does not build: {}", String::from_utf8_lossy(&output.stderr)))
+    let executable = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .find_map(|m| {
+            (m["target"]["name"] == "ringo-runner")
+                .then(|| m["executable"].as_str().map(PathBuf::from))?
+        });
+    executable.ok_or_else(|| {
+        format!(
+            "the runner does not build: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )
+    })
 }

@@ -21,7 +21,8 @@ impl RunnerOutput {
     /// # Errors
     /// What was otherwise, with all it printed.
     pub fn ended(&self, status: i32, says: &str) -> Result<(), String> {
-        if self.status == Some(status) && (self.stderr.contains(says) || self.stdout.contains(says)) {
+        if self.status == Some(status) && (self.stderr.contains(says) || self.stdout.contains(says))
+        {
             return Ok(());
         }
         Err(format!(
@@ -44,10 +45,19 @@ pub fn run_runner(
     let mut command = Command::new(runner()?);
     command.args(words);
     let mut command = within(command);
-    command.current_dir(crate::root().path()).stdin(Stdio::null()).env_remove("GOMAXPROCS");
+    command
+        .current_dir(crate::root().path())
+        .stdin(Stdio::null())
+        .env_remove("GOMAXPROCS");
     let begin = Instant::now();
-    let output = command.output().map_err(|e| format!("cannot run {command:?}: {e}"))?;
+    let output = command
+        .output()
+        .map_err(|e| format!("cannot run {command:?}: {e}"))?;
     table::record_command(area, name, begin.elapsed());
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace('\r', "");
-    Ok(RunnerOutput { status: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) })
+    Ok(RunnerOutput {
+        status: output.status.code(),
+        stdout: text(&output.stdout),
+        stderr: text(&output.stderr),
+    })
 }

@@ -20,7 +20,8 @@ static ROWS: Mutex<Vec<Row>> = Mutex::new(Vec::new());
 static NOTES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn rows() -> std::sync::MutexGuard<'static, Vec<Row>> {
-    ROWS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    ROWS.lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// A boot that ended.
@@ -33,7 +34,15 @@ pub(crate) fn record(
     passed: bool,
 ) {
     let seconds = outcome.wall.as_secs_f64();
-    rows().push(Row { area, name: name.into(), mode, seconds, boot: outcome.boot_to_main, figures, passed });
+    rows().push(Row {
+        area,
+        name: name.into(),
+        mode,
+        seconds,
+        boot: outcome.boot_to_main,
+        figures,
+        passed,
+    });
 }
 
 /// A run of the binary behind `cargo run`.
@@ -52,7 +61,10 @@ pub(crate) fn record_command(area: &'static str, name: &str, took: Duration) {
 
 /// A line for the end.
 pub fn note(line: String) {
-    NOTES.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(line)
+    NOTES
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .push(line)
 }
 
 /// Prints the table and the sums.
@@ -64,31 +76,67 @@ pub fn summary(took: Duration) {
     }
     rows.sort_by(|a, b| (a.area, &a.name).cmp(&(b.area, &b.name)));
     for row in rows.iter() {
-        let figures: Vec<String> = row.figures.iter().map(|(k, v)| format!("{k} {v}")).collect();
+        let figures: Vec<String> = row
+            .figures
+            .iter()
+            .map(|(k, v)| format!("{k} {v}"))
+            .collect();
         let failed = if row.passed { "" } else { "FAILED  " };
         // Nobody is left to tell that the table cannot be written.
-        drop(writeln!(out, "{:7.2} s  {failed}{}  {}", row.seconds, row.name, figures.join(", ")));
+        drop(writeln!(
+            out,
+            "{:7.2} s  {failed}{}  {}",
+            row.seconds,
+            row.name,
+            figures.join(", ")
+        ));
     }
     let mut areas: BTreeMap<&str, BTreeMap<&str, u32>> = BTreeMap::new();
     for row in rows.iter() {
-        *areas.entry(row.area).or_default().entry(row.mode).or_default() += 1;
+        *areas
+            .entry(row.area)
+            .or_default()
+            .entry(row.mode)
+            .or_default() += 1;
     }
     drop(writeln!(out));
     for (area, modes) in areas {
         let of = |row: &&Row| row.area == area;
         let seconds: f64 = rows.iter().filter(of).map(|r| r.seconds).sum();
         let failed = rows.iter().filter(of).filter(|r| !r.passed).count();
-        let modes: Vec<String> = modes.iter().map(|(mode, n)| format!("{n} {mode}")).collect();
-        drop(writeln!(out, "{area}: {} runs, {failed} failed, {seconds:.1} s ({})", rows.iter().filter(of).count(), modes.join(", ")));
+        let modes: Vec<String> = modes
+            .iter()
+            .map(|(mode, n)| format!("{n} {mode}"))
+            .collect();
+        drop(writeln!(
+            out,
+            "{area}: {} runs, {failed} failed, {seconds:.1} s ({})",
+            rows.iter().filter(of).count(),
+            modes.join(", ")
+        ));
     }
-    for line in NOTES.lock().unwrap_or_else(std::sync::PoisonError::into_inner).iter() {
+    for line in NOTES
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .iter()
+    {
         drop(writeln!(out, "{line}"));
     }
     let machines: f64 = rows.iter().map(|r| r.seconds).sum();
-    drop(writeln!(out, "{} machines ran {machines:.1} s in {:.1} s", rows.len(), took.as_secs_f64()));
+    drop(writeln!(
+        out,
+        "{} machines ran {machines:.1} s in {:.1} s",
+        rows.len(),
+        took.as_secs_f64()
+    ));
     let mut boots: Vec<Duration> = rows.iter().filter_map(|r| r.boot).collect();
     boots.sort_unstable();
     if let Some(median) = boots.get(boots.len() / 2) {
-        drop(writeln!(out, "QEMU start to main: median {:.3} s of {} boots", median.as_secs_f64(), boots.len()));
+        drop(writeln!(
+            out,
+            "QEMU start to main: median {:.3} s of {} boots",
+            median.as_secs_f64(),
+            boots.len()
+        ));
     }
 }

@@ -247,7 +247,9 @@ fn panic_message_yields() -> Outcome {
 }
 
 fn display_yields() -> Outcome {
-    let gs: Vec<_> = (0..20).map(|i| spawn(move || println!("line {i}: {Slow}, {Slow}."))).collect();
+    let gs: Vec<_> = (0..20)
+        .map(|i| spawn(move || println!("line {i}: {Slow}, {Slow}.")))
+        .collect();
     gs.into_iter().for_each(|g| g.join());
     Ok(())
 }
@@ -307,7 +309,9 @@ mod bare {
 
     pub fn divide() -> Outcome {
         // SAFETY: it is to fail.
-        unsafe { asm!("div {0:e}", in(reg) black_box(0), inout("eax") 1 => _, inout("edx") 0 => _) };
+        unsafe {
+            asm!("div {0:e}", in(reg) black_box(0), inout("eax") 1 => _, inout("edx") 0 => _)
+        };
         Err("divided".into())
     }
 

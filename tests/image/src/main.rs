@@ -66,7 +66,9 @@ fn main() -> Outcome {
     }
     match tests().find(|(n, _)| *n == name) {
         Some((_, run)) => run(),
-        None => Err(format!("there is no test {name}; the argument `list` names all")),
+        None => Err(format!(
+            "there is no test {name}; the argument `list` names all"
+        )),
     }
 }
 

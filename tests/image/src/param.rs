@@ -13,14 +13,19 @@ static GIVEN: OnceLock<Vec<(String, u64)>> = OnceLock::new();
 pub fn set(words: impl Iterator<Item = String>) {
     let parse = |word: String| {
         let (key, value) = word.split_once('=').expect("a parameter is key=number");
-        (key.to_owned(), value.parse().expect("a parameter is key=number"))
+        (
+            key.to_owned(),
+            value.parse().expect("a parameter is key=number"),
+        )
     };
     let _ = GIVEN.set(words.map(parse).collect());
 }
 
 /// The number that was given for `key`, or `default`.
 pub fn param(key: &str, default: u64) -> u64 {
-    let given = GIVEN.get().and_then(|all| all.iter().find(|(k, _)| k == key));
+    let given = GIVEN
+        .get()
+        .and_then(|all| all.iter().find(|(k, _)| k == key));
     given.map_or(default, |(_, n)| *n)
 }
 
@@ -33,7 +38,12 @@ pub fn plant_bug() {
             static ringo_planted_bug: core::sync::atomic::AtomicU32;
         }
         // SAFETY: it is there in such builds, and of this type.
-        unsafe { ringo_planted_bug.store(param("bug", 0) as u32, core::sync::atomic::Ordering::Relaxed) }
+        unsafe {
+            ringo_planted_bug.store(
+                param("bug", 0) as u32,
+                core::sync::atomic::Ordering::Relaxed,
+            )
+        }
     }
     #[cfg(not(ringo_bug = "injection"))]
     assert_eq!(param("bug", 0), 0, "this image has no bugs to plant");

@@ -66,7 +66,10 @@ fn preempt_ipi_storm() -> Outcome {
     figure!("preemptions", preemptions);
     figure!("slices", format!("{slices:.1}"));
     ensure!(done.iter().all(|n| *n > 0), "some loop never ran: {done:?}");
-    ensure!(preemptions as f64 <= slices + 2.0, "{preemptions} preemptions in {slices:.1} slices");
+    ensure!(
+        preemptions as f64 <= slices + 2.0,
+        "{preemptions} preemptions in {slices:.1} slices"
+    );
     Ok(())
 }
 
@@ -83,10 +86,16 @@ fn preempt_guard_holds() -> Outcome {
             spawn(move || {
                 while AT_DROP.load(Relaxed) < want {
                     let guard = PreemptGuard::new();
-                    assert!(INSIDE.fetch_add(1, SeqCst) < procs, "more in guarded sections than there are Ps");
+                    assert!(
+                        INSIDE.fetch_add(1, SeqCst) < procs,
+                        "more in guarded sections than there are Ps"
+                    );
                     let (begin, me, cpu) = (Instant::now(), current().id(), arch::cpu_id());
                     while begin.elapsed() < slice() * 3 {
-                        assert!(arch::cpu_id() == cpu && current().id() == me, "a guard did not hold");
+                        assert!(
+                            arch::cpu_id() == cpu && current().id() == me,
+                            "a guard did not hold"
+                        );
                         spin(100);
                     }
                     INSIDE.fetch_sub(1, SeqCst);

@@ -8,7 +8,11 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use ringo::prelude::*;
 use sched::{G, GQueue, GRef, RING, RunQueue};
 
-pub const TESTS: &[Test] = &[("ring_alone", ring_alone), ("ring_thieves", ring_thieves), ("gqueue", gqueue)];
+pub const TESTS: &[Test] = &[
+    ("ring_alone", ring_alone),
+    ("ring_thieves", ring_thieves),
+    ("gqueue", gqueue),
+];
 
 fn gs(n: usize) -> Vec<GRef> {
     let make = |i| {
@@ -25,25 +29,43 @@ fn ring_alone() -> Outcome {
     let (a, b) = (RunQueue::new(), RunQueue::new());
     for n in 0..=RING {
         gs[..n].iter().for_each(|g| a.put(*g).expect("a full ring"));
-        ensure!(a.len() as usize == n && a.is_empty() == (n == 0), "length {} of {n}", a.len());
+        ensure!(
+            a.len() as usize == n && a.is_empty() == (n == 0),
+            "length {} of {n}",
+            a.len()
+        );
         let mut first = 0;
         if n % 2 == 1
             && let Some((g, took)) = b.steal_from(&a, true, false)
         {
-            ensure!(took as usize == n.div_ceil(2) && g.id() == u64::from(took) - 1, "{took} of {n} stolen");
+            ensure!(
+                took as usize == n.div_ceil(2) && g.id() == u64::from(took) - 1,
+                "{took} of {n} stolen"
+            );
             for i in 0..u64::from(took) - 1 {
-                ensure!(b.get().map(|(g, _)| g.id()) == Some(i), "stolen out of order");
+                ensure!(
+                    b.get().map(|(g, _)| g.id()) == Some(i),
+                    "stolen out of order"
+                );
             }
             first = took as usize;
         }
         for i in first..n {
-            ensure!(a.get().map(|(g, inherits)| (g.id(), inherits)) == Some((i as u64, false)), "out of order");
+            ensure!(
+                a.get().map(|(g, inherits)| (g.id(), inherits)) == Some((i as u64, false)),
+                "out of order"
+            );
         }
         ensure!(a.get().is_none() && b.get().is_none(), "not empty");
     }
-    gs[..RING].iter().for_each(|g| a.put(*g).expect("a full ring"));
+    gs[..RING]
+        .iter()
+        .for_each(|g| a.put(*g).expect("a full ring"));
     ensure!(a.put(gs[RING]).is_err(), "a ring of {RING} took one more");
-    ensure!(a.take_half().map(|q| q.len()) == Some(RING as u32 / 2), "half of the ring");
+    ensure!(
+        a.take_half().map(|q| q.len()) == Some(RING as u32 / 2),
+        "half of the ring"
+    );
     ensure!(a.put(gs[RING]).is_ok(), "no room after the overflow");
     Ok(())
 }
@@ -122,8 +144,14 @@ fn ring_thieves() -> Outcome {
     let wrong = TAKEN.iter().filter(|n| n.load(Relaxed) != rounds).count();
     figure!("puts", rounds * GS as u64);
     figure!("stolen", STOLEN.load(Relaxed));
-    ensure!(wrong == 0, "{wrong} of {GS} Gs were not taken exactly {rounds} times");
-    ensure!(sched::gomaxprocs() == 1 || STOLEN.load(Relaxed) > 0, "nothing was stolen");
+    ensure!(
+        wrong == 0,
+        "{wrong} of {GS} Gs were not taken exactly {rounds} times"
+    );
+    ensure!(
+        sched::gomaxprocs() == 1 || STOLEN.load(Relaxed) > 0,
+        "nothing was stolen"
+    );
     Ok(())
 }
 
@@ -135,7 +163,12 @@ fn gqueue() -> Outcome {
     gs[50..].iter().for_each(|g| b.push_back(*g));
     a.append(&mut b);
     a.append(&mut b);
-    ensure!(a.len() == 100 && b.is_empty(), "lengths {} and {}", a.len(), b.len());
+    ensure!(
+        a.len() == 100 && b.is_empty(),
+        "lengths {} and {}",
+        a.len(),
+        b.len()
+    );
     for i in 0..100 {
         ensure!(a.pop().map(|g| g.id()) == Some(i), "out of order at {i}");
     }

@@ -132,7 +132,10 @@ fn random_state(rng: &mut Rng, loops: u64) -> Seen {
     };
     for st in &mut s.st {
         // A normal number: integer bit set, exponent near the middle.
-        let (mantissa, exponent) = (w() | 1 << 63, 0x3f00 + w() as u16 % 0x1ff | (w() as u16 & 1) << 15);
+        let (mantissa, exponent) = (
+            w() | 1 << 63,
+            0x3f00 + w() as u16 % 0x1ff | (w() as u16 & 1) << 15,
+        );
         st[..8].copy_from_slice(&mantissa.to_le_bytes());
         st[8..10].copy_from_slice(&exponent.to_le_bytes());
     }
@@ -156,7 +159,8 @@ fn compare(frame: &mut Frame) {
     let (b, a) = (&mut frame.before, &frame.after);
     b.gpr[RCX] = 0;
     let names = [
-        "rax", "rcx", "rdx", "rbx", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+        "rax", "rcx", "rdx", "rbx", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
+        "r14", "r15",
     ];
     for (name, (b, a)) in names.iter().zip(b.gpr.iter().zip(&a.gpr)) {
         if a != b {
@@ -196,7 +200,10 @@ fn hold_registers(seed: u64, loops: u64) {
     let mut rng = Rng::new(seed);
     let blank = random_state(&mut rng, 1);
     while !STOP.load(Relaxed) {
-        let mut frame = Frame { before: random_state(&mut rng, loops), after: blank };
+        let mut frame = Frame {
+            before: random_state(&mut rng, loops),
+            after: blank,
+        };
         // The padding of the x87 registers is not stored.
         frame.after.st = [[0; 16]; 8];
         // SAFETY: the frame is ours; IF is set, TF is not, all floating-point exceptions are masked.
@@ -214,7 +221,10 @@ struct Text {
 
 impl Write for Text {
     fn write_str(&mut self, s: &str) -> core::fmt::Result {
-        let room = self.bytes.get_mut(self.used..self.used + s.len()).ok_or(core::fmt::Error)?;
+        let room = self
+            .bytes
+            .get_mut(self.used..self.used + s.len())
+            .ok_or(core::fmt::Error)?;
         room.copy_from_slice(s.as_bytes());
         self.used += s.len();
         Ok(())
@@ -232,11 +242,24 @@ fn core_walk(seed: u64) -> u64 {
     let mut words: [u64; 64] = core::array::from_fn(|_| rng.next_u64());
     words.sort_by_key(|w| w.rotate_left(17));
     words.iter().for_each(|w| mix(*w));
-    let mut text = Text { bytes: [0; 512], used: 0 };
-    let wrote = write!(text, "{:.6} {:e} {} {:?} {:#x} große ǆ ŵ", floats[3], floats[30], floats[17], ("q", floats[9]), words[5]);
+    let mut text = Text {
+        bytes: [0; 512],
+        used: 0,
+    };
+    let wrote = write!(
+        text,
+        "{:.6} {:e} {} {:?} {:#x} große ǆ ŵ",
+        floats[3],
+        floats[30],
+        floats[17],
+        ("q", floats[9]),
+        words[5]
+    );
     mix(wrote.is_ok().into());
     let text = core::str::from_utf8(&text.bytes[..text.used]).unwrap_or("");
-    text.chars().flat_map(char::to_uppercase).for_each(|c| mix(c.into()));
+    text.chars()
+        .flat_map(char::to_uppercase)
+        .for_each(|c| mix(c.into()));
     for number in text.split(' ').take(3) {
         mix(number.parse::<f64>().map_or(1, f64::to_bits))
     }
@@ -324,7 +347,9 @@ fn registers() -> Outcome {
     gs.into_iter().for_each(|g| g.join());
     let rounds = ROUNDS.each_ref().map(|r| r.load(Relaxed));
     figure!("injected", got);
-    let sum = |f: fn(arch::bare::BareStats) -> u64| (0..num_cpu()).map(|cpu| f(bare_stats(cpu))).sum::<u64>();
+    let sum = |f: fn(arch::bare::BareStats) -> u64| {
+        (0..num_cpu()).map(|cpu| f(bare_stats(cpu))).sum::<u64>()
+    };
     figure!("interrupts", sum(|s| s.interrupts));
     figure!("nested_faults", sum(|s| s.page_faults_nested));
     figure!("by_guard", sum(|s| s.safe_points_by_guard));
@@ -335,7 +360,13 @@ fn registers() -> Outcome {
     figure!("ipi", rounds[3]);
     let corrupt = CORRUPT.load(Relaxed);
     figure!("corrupt", corrupt);
-    ensure!(corrupt == 0, "{corrupt} registers or results changed in {got} injected calls");
-    ensure!(rounds[..3].iter().all(|r| *r > 100), "some kind of goroutine hardly ran: {rounds:?}");
+    ensure!(
+        corrupt == 0,
+        "{corrupt} registers or results changed in {got} injected calls"
+    );
+    ensure!(
+        rounds[..3].iter().all(|r| *r > 100),
+        "some kind of goroutine hardly ran: {rounds:?}"
+    );
     Ok(())
 }

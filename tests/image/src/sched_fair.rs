@@ -177,7 +177,10 @@ fn fair_pair_and_third() -> Outcome {
     figure!("turns", turns);
     figure!("slices_lost", slices);
     // The fairness check may hand one of the pair a slice of its own now and then.
-    ensure!(slices <= turns + turns / 10 + 2, "{turns} turns while others lost {slices} slices");
+    ensure!(
+        slices <= turns + turns / 10 + 2,
+        "{turns} turns while others lost {slices} slices"
+    );
     Ok(())
 }
 
@@ -245,7 +248,11 @@ fn judge(late: &[f64], most: f64, percent: usize) -> Outcome {
     println!("= p90_slices {:.3}", at(90));
     println!("= worst_slices {:.3}", at(100));
     let strict = ringo::start::config().seed.is_some();
-    ensure!(!strict || at(percent) <= most, "{percent} % of the ticks were up to {:.2} slices late", at(percent));
+    ensure!(
+        !strict || at(percent) <= most,
+        "{percent} % of the ticks were up to {:.2} slices late",
+        at(percent)
+    );
     Ok(())
 }
 
@@ -315,9 +322,15 @@ fn fair_spread() -> Outcome {
     gs.into_iter().for_each(|g| by_cpu[g.join()] += 1);
     figure!("by_cpu", format!("{by_cpu:?}"));
     figure!("steals", counts().steals);
-    ensure!(by_cpu.iter().sum::<u64>() == pieces, "pieces lost: {by_cpu:?}");
+    ensure!(
+        by_cpu.iter().sum::<u64>() == pieces,
+        "pieces lost: {by_cpu:?}"
+    );
     let worked = by_cpu.iter().filter(|n| **n > 0).count();
     let stealing = ringo::start::config().steal != base::config::Steal::Off;
-    ensure!(!stealing || worked == procs, "{worked} of {procs} Ps worked: {by_cpu:?}");
+    ensure!(
+        !stealing || worked == procs,
+        "{worked} of {procs} Ps worked: {by_cpu:?}"
+    );
     Ok(())
 }

@@ -20,7 +20,10 @@ pub const TESTS: &[Test] = &[
 
 /// Go: NumGoroutine. A G is counted out before its join returns.
 fn life_counts() -> Outcome {
-    ensure!(num_goroutine() == 1 && current().id() == 1, "main is not the only goroutine, number 1");
+    ensure!(
+        num_goroutine() == 1 && current().id() == 1,
+        "main is not the only goroutine, number 1"
+    );
     let sem = Arc::new(Semaphore::new(0));
     for round in 0..param("rounds", 50) {
         let n = 1 + round as usize % 40;
@@ -30,11 +33,21 @@ fn life_counts() -> Outcome {
                 spawn(move || sem.acquire())
             })
             .collect();
-        ensure!(num_goroutine() == n + 1, "{} goroutines of {}", num_goroutine(), n + 1);
+        ensure!(
+            num_goroutine() == n + 1,
+            "{} goroutines of {}",
+            num_goroutine(),
+            n + 1
+        );
         (0..n).for_each(|_| sem.release());
         for (i, g) in gs.into_iter().enumerate() {
             g.join();
-            ensure!(num_goroutine() <= n - i, "joined, and still counted: {} of {}", num_goroutine(), n - i);
+            ensure!(
+                num_goroutine() <= n - i,
+                "joined, and still counted: {} of {}",
+                num_goroutine(),
+                n - i
+            );
         }
         ensure!(num_goroutine() == 1, "{} left", num_goroutine());
     }
@@ -49,13 +62,19 @@ fn life_ids() -> Outcome {
     let n = param("gs", 5000);
     let mut ids: Vec<u64> = Vec::new();
     for _ in 0..4 {
-        let gs: Vec<_> = (0..n / 4).map(|_| spawn(|| (current().id(), spawn(|| current().id()).join()))).collect();
+        let gs: Vec<_> = (0..n / 4)
+            .map(|_| spawn(|| (current().id(), spawn(|| current().id()).join())))
+            .collect();
         ids.extend(gs.into_iter().flat_map(|g| <[u64; 2]>::from(g.join())));
     }
     let all = ids.len();
     ids.sort_unstable();
     ids.dedup();
-    ensure!(ids.len() == all && !ids.contains(&1), "{} of {all} numbers are distinct", ids.len());
+    ensure!(
+        ids.len() == all && !ids.contains(&1),
+        "{} of {all} numbers are distinct",
+        ids.len()
+    );
     Ok(())
 }
 
@@ -72,7 +91,10 @@ fn life_goexit() -> Outcome {
     }
     let n = param("gs", 1000);
     scope(|s| (0..n).for_each(|i| s.go(move || leaves(i))));
-    ensure!(BEFORE.load(Relaxed) == n && AFTER.load(Relaxed) == n / 2, "goexit did not end exactly half of them");
+    ensure!(
+        BEFORE.load(Relaxed) == n && AFTER.load(Relaxed) == n / 2,
+        "goexit did not end exactly half of them"
+    );
     let handle = spawn(|| leaves(0));
     until(|| handle.is_finished());
     ensure!(num_goroutine() == 1, "{} goroutines", num_goroutine());
@@ -125,7 +147,10 @@ fn life_generations() -> Outcome {
     }
     figure!("kib_first", used[0] >> 10);
     figure!("kib_last", used[9] >> 10);
-    ensure!(used[9] * 100 <= used[0] * 105, "bytes in use by generation: {used:?}");
+    ensure!(
+        used[9] * 100 <= used[0] * 105,
+        "bytes in use by generation: {used:?}"
+    );
     Ok(())
 }
 
@@ -148,7 +173,8 @@ fn life_current() -> Outcome {
     let gs: Vec<_> = (0..4 * sched::gomaxprocs() as u64)
         .map(|stream| {
             spawn(move || {
-                let (me, mut rng, mut moved, mut cpu) = (current().id(), chance(stream), 0u64, usize::MAX);
+                let (me, mut rng, mut moved, mut cpu) =
+                    (current().id(), chance(stream), 0u64, usize::MAX);
                 for _ in 0..param("rounds", 2000) {
                     match rng.below(8) {
                         0 => sleep(Duration::from_nanos(1)),
@@ -166,7 +192,10 @@ fn life_current() -> Outcome {
         .collect();
     let moved: u64 = gs.into_iter().map(|g| g.join()).sum();
     figure!("moves", moved);
-    ensure!(sched::gomaxprocs() == 1 || moved > 100, "hardly any G moved to another CPU: {moved}");
+    ensure!(
+        sched::gomaxprocs() == 1 || moved > 100,
+        "hardly any G moved to another CPU: {moved}"
+    );
     Ok(())
 }
 
@@ -194,7 +223,10 @@ fn life_park_ready() -> Outcome {
         let mut slot = SLOT.lock();
         *slot = Some(sched::current());
         sched::park_unlock(slot, sched::WaitReason::Select);
-        ensure!(WOKEN.load(Acquire) == n + 1, "back without having been woken, round {n}");
+        ensure!(
+            WOKEN.load(Acquire) == n + 1,
+            "back without having been woken, round {n}"
+        );
     }
     waker.join();
     unsafe fn refuse(_: sched::GRef, _: usize) -> bool {

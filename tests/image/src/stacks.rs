@@ -32,8 +32,15 @@ pub const TESTS: &[Test] = &[
 pub fn recurse(n: u64, seed: u64) -> u64 {
     let mut room: [u64; 60] = core::array::from_fn(|i| seed ^ n.wrapping_mul(1 + i as u64));
     black_box(&mut room);
-    let below = if n == 0 { seed } else { recurse(n - 1, seed).wrapping_mul(31).wrapping_add(n) };
-    let intact = room.iter().enumerate().all(|(i, w)| *w == seed ^ n.wrapping_mul(1 + i as u64));
+    let below = if n == 0 {
+        seed
+    } else {
+        recurse(n - 1, seed).wrapping_mul(31).wrapping_add(n)
+    };
+    let intact = room
+        .iter()
+        .enumerate()
+        .all(|(i, w)| *w == seed ^ n.wrapping_mul(1 + i as u64));
     if intact { below } else { 0 }
 }
 
@@ -50,7 +57,9 @@ fn big_local(seed: u64) -> bool {
         *w = seed.wrapping_mul(i as u64)
     }
     black_box(&mut room);
-    room.iter().enumerate().all(|(i, w)| *w == seed.wrapping_mul(i as u64))
+    room.iter()
+        .enumerate()
+        .all(|(i, w)| *w == seed.wrapping_mul(i as u64))
 }
 
 fn faults() -> u64 {
@@ -76,7 +85,11 @@ fn stack_growth() -> Outcome {
             })
         })
         .collect();
-    let bad = gs.into_iter().map(|g| g.join()).filter(|well| !well).count();
+    let bad = gs
+        .into_iter()
+        .map(|g| g.join())
+        .filter(|well| !well)
+        .count();
     let grown = faults() - before;
     figure!("gs", n);
     figure!("faults", grown);
@@ -93,7 +106,14 @@ fn stack_growth() -> Outcome {
 #[unsafe(naked)]
 unsafe extern "C" fn spin_at(sp: usize, n: u64) {
     naked_asm!(
-        "push rbx", "mov rbx, rsp", "mov rcx, rsi", "mov rsp, rdi", "2: loop 2b", "mov rsp, rbx", "pop rbx", "ret"
+        "push rbx",
+        "mov rbx, rsp",
+        "mov rcx, rsi",
+        "mov rsp, rdi",
+        "2: loop 2b",
+        "mov rsp, rbx",
+        "pop rbx",
+        "ret"
     )
 }
 
@@ -138,7 +158,12 @@ fn stack_nested() -> Outcome {
             // From the top down, each page once; the last place has its frame on page 1.
             for page in (3..pages - 4).rev() {
                 // SAFETY: nothing lives there yet: this G uses its two topmost pages only.
-                unsafe { spin_at(base + page * PAGE_BYTES + 16 * rng.below(256) as usize, 6000) }
+                unsafe {
+                    spin_at(
+                        base + page * PAGE_BYTES + 16 * rng.below(256) as usize,
+                        6000,
+                    )
+                }
             }
             let before = sum().1;
             for _ in 0..100 {
@@ -171,8 +196,15 @@ fn stack_nested() -> Outcome {
     figure!("stacks", started);
     figure!("nested", nested);
     figure!("page_1", low);
-    ensure!(BAD.load(Relaxed) == 0, "{} stacks lost what was on them", BAD.load(Relaxed));
-    ensure!(nested >= want_nested && low >= want_low, "too few: {nested} nested faults, {low} on page 1");
+    ensure!(
+        BAD.load(Relaxed) == 0,
+        "{} stacks lost what was on them",
+        BAD.load(Relaxed)
+    );
+    ensure!(
+        nested >= want_nested && low >= want_low,
+        "too few: {nested} nested faults, {low} on page 1"
+    );
     Ok(())
 }
 
@@ -271,7 +303,11 @@ fn hundred_thousand() -> Outcome {
             }
         }
         crate::wait::until(|| PARKED.load(SeqCst) == n);
-        ensure!(num_goroutine() as u64 == n + 1, "{} goroutines", num_goroutine());
+        ensure!(
+            num_goroutine() as u64 == n + 1,
+            "{} goroutines",
+            num_goroutine()
+        );
         let now = mem::frames::free_frames();
         *peak = mem::frames::total_frames() - now;
         if round == 0 {
@@ -279,11 +315,18 @@ fn hundred_thousand() -> Outcome {
         }
         gate.close();
         crate::wait::until(|| num_goroutine() == 1);
-        ensure!(ENDED.load(SeqCst) == n, "{} of {n} ended", ENDED.load(SeqCst));
+        ensure!(
+            ENDED.load(SeqCst) == n,
+            "{} of {n} ended",
+            ENDED.load(SeqCst)
+        );
     }
     figure!("gs", n);
     figure!("bytes_each", used / n);
     figure!("peak_mib", peaks[0] * PAGE_BYTES as u64 >> 20);
-    ensure!(peaks[2] * 100 <= peaks[0] * 105, "frames in use at the peak of each round: {peaks:?}");
+    ensure!(
+        peaks[2] * 100 <= peaks[0] * 105,
+        "frames in use at the peak of each round: {peaks:?}"
+    );
     Ok(())
 }

@@ -36,7 +36,10 @@ fn pipeline(items: u64, cap: usize) -> Outcome {
     }
     drop((work, results));
     let sum: u64 = (&sums).into_iter().sum();
-    ensure!(sum == 4 * items * (4 * items - 1), "the pipeline's sum is {sum}");
+    ensure!(
+        sum == 4 * items * (4 * items - 1),
+        "the pipeline's sum is {sum}"
+    );
     Ok(())
 }
 
@@ -71,8 +74,16 @@ fn locks(rounds: u64, stream: u64) -> Outcome {
     }
     wg.wait();
     let total = *counter.lock();
-    ensure!(total == 6 * rounds, "the counter is {total} of {}", 6 * rounds);
-    ensure!(TORN.load(Relaxed) == 0, "{} readers saw a writer at work", TORN.load(Relaxed));
+    ensure!(
+        total == 6 * rounds,
+        "the counter is {total} of {}",
+        6 * rounds
+    );
+    ensure!(
+        TORN.load(Relaxed) == 0,
+        "{} readers saw a writer at work",
+        TORN.load(Relaxed)
+    );
     Ok(())
 }
 

@@ -40,14 +40,23 @@ fn timers_many() -> Outcome {
     gs.into_iter().for_each(|g| g.join());
     figure!("sleeps", 3 * n);
     figure!("timers", counts().timers);
-    ensure!(EARLY.load(Relaxed) == 0, "{} woke early", EARLY.load(Relaxed));
-    ensure!(counts().timers >= 2 * n, "only {} timers fired", counts().timers);
+    ensure!(
+        EARLY.load(Relaxed) == 0,
+        "{} woke early",
+        EARLY.load(Relaxed)
+    );
+    ensure!(
+        counts().timers >= 2 * n,
+        "only {} timers fired",
+        counts().timers
+    );
     Ok(())
 }
 
 /// Sleepers of one P are woken in the order of their deadlines.
 fn timers_order() -> Outcome {
-    static ORDER: base::SpinLock<Vec<(u64, u64)>> = base::SpinLock::new(base::Rank::Channel, Vec::new());
+    static ORDER: base::SpinLock<Vec<(u64, u64)>> =
+        base::SpinLock::new(base::Rank::Channel, Vec::new());
     let n = param("gs", 200);
     let base_ns = sched::now_ns() + 20_000_000;
     let gs: Vec<_> = (0..n)
@@ -66,7 +75,10 @@ fn timers_order() -> Outcome {
     figure!("inversions", inversions);
     ensure!(order.len() as u64 == n, "{} of {n} woke", order.len());
     // Woken in order, they run in order on one P: `runnext` may turn neighbours about.
-    ensure!(sched::gomaxprocs() > 1 || inversions <= n as usize / 4, "{inversions} inversions");
+    ensure!(
+        sched::gomaxprocs() > 1 || inversions <= n as usize / 4,
+        "{inversions} inversions"
+    );
     Ok(())
 }
 
@@ -108,7 +120,11 @@ fn timers_zero_and_max() -> Outcome {
     for _ in 0..1000 {
         sleep(Duration::ZERO);
     }
-    for d in [Duration::MAX, Duration::from_nanos(u64::MAX), Duration::from_nanos(u64::MAX / 2)] {
+    for d in [
+        Duration::MAX,
+        Duration::from_nanos(u64::MAX),
+        Duration::from_nanos(u64::MAX / 2),
+    ] {
         go(move || {
             sleep(d);
             panic!("a sleep of {d:?} ended")
@@ -126,7 +142,11 @@ fn timers_long() -> Outcome {
     let ms = param("ms", 5000);
     let begin = Instant::now();
     sleep(Duration::from_millis(ms));
-    ensure!(begin.elapsed() >= Duration::from_millis(ms), "woke after {:?}", begin.elapsed());
+    ensure!(
+        begin.elapsed() >= Duration::from_millis(ms),
+        "woke after {:?}",
+        begin.elapsed()
+    );
     Ok(())
 }
 
@@ -152,7 +172,11 @@ fn timers_clock() -> Outcome {
         })
         .collect();
     gs.into_iter().for_each(|g| g.join());
-    ensure!(BACK.load(Relaxed) == 0, "it went back {} times", BACK.load(Relaxed));
+    ensure!(
+        BACK.load(Relaxed) == 0,
+        "it went back {} times",
+        BACK.load(Relaxed)
+    );
     Ok(())
 }
 

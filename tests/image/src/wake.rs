@@ -56,7 +56,10 @@ fn wake_ready_then_hold() -> Outcome {
     figure!("rounds", rounds * pairs);
     figure!("wakes", after.wakes - before.wakes);
     figure!("halts", after.halts - before.halts);
-    ensure!(sched::gomaxprocs() == 1 || after.halts > before.halts, "the other CPU never halted");
+    ensure!(
+        sched::gomaxprocs() == 1 || after.halts > before.halts,
+        "the other CPU never halted"
+    );
     Ok(())
 }
 
@@ -116,11 +119,17 @@ fn network(tokens: u64, steps: u64, stream: u64) -> Result<(), String> {
         });
     }
     for i in 0..tokens {
-        ends[i as usize % NODES].send(0).map_err(|_| "closed too early")?;
+        ends[i as usize % NODES]
+            .send(0)
+            .map_err(|_| "closed too early")?;
     }
     drop(ends);
     wg.wait();
-    ensure!(left.load(Acquire) == 0, "{} tokens are left", left.load(Acquire));
+    ensure!(
+        left.load(Acquire) == 0,
+        "{} tokens are left",
+        left.load(Acquire)
+    );
     Ok(())
 }
 
@@ -136,7 +145,12 @@ fn wake_network() -> Outcome {
 /// (Go #40641, Uros #490).
 fn wake_points() -> Outcome {
     let (tokens, steps) = (param("tokens", 4), param("steps", 100));
-    let actions = [Action::DelayNs(2_000), Action::DelayNs(30_000), Action::Preempt, Action::Yield];
+    let actions = [
+        Action::DelayNs(2_000),
+        Action::DelayNs(30_000),
+        Action::Preempt,
+        Action::Yield,
+    ];
     points::set_yield(yield_now);
     let mut reached = 0;
     for (i, name) in points::NAMES.iter().enumerate() {
@@ -155,9 +169,21 @@ fn wake_points() -> Outcome {
     let hits: u64 = points::NAMES.iter().map(|n| points::hits(n)).sum();
     figure!("points", reached);
     figure!("hits", hits);
-    let always = ["park.commit", "park.unlock", "ready.queue", "runq.overflow", "idle.halt", "timer.add", "goexit.settle"];
+    let always = [
+        "park.commit",
+        "park.unlock",
+        "ready.queue",
+        "runq.overflow",
+        "idle.halt",
+        "timer.add",
+        "goexit.settle",
+    ];
     // Nobody steals, looks again or wakes another on one P.
-    let many: &[&str] = if sched::gomaxprocs() > 1 { &["runq.steal", "idle.recheck", "wake.cpu"] } else { &[] };
+    let many: &[&str] = if sched::gomaxprocs() > 1 {
+        &["runq.steal", "idle.recheck", "wake.cpu"]
+    } else {
+        &[]
+    };
     for name in always.iter().chain(many) {
         ensure!(points::hits(name) > 0, "{name} was never reached");
     }
@@ -228,7 +254,11 @@ fn wake_burst() -> Outcome {
     until(|| num_goroutine() == 1);
     figure!("readies", rounds * BURST);
     figure!("wakes", wakes);
-    ensure!(wakes <= rounds * BURST, "{wakes} wakes for {} readies", rounds * BURST);
+    ensure!(
+        wakes <= rounds * BURST,
+        "{wakes} wakes for {} readies",
+        rounds * BURST
+    );
     Ok(())
 }
 
@@ -284,7 +314,10 @@ fn wake_no_false_deadlock() -> Outcome {
         let most = if rng.below(8) == 0 { 60_000 } else { 3_000 };
         sleep(Duration::from_nanos(1 + u64::from(rng.below(most))));
         ask.send(n).map_err(|_| "closed")?;
-        ensure!(answered.recv() == Some(n + 1), "a wrong answer in round {n}");
+        ensure!(
+            answered.recv() == Some(n + 1),
+            "a wrong answer in round {n}"
+        );
     }
     ask.close();
     other.join();
@@ -300,10 +333,19 @@ fn wake_yield_alone() -> Outcome {
     sleep(Duration::from_millis(20));
     let before = counts();
     (0..yields).for_each(|_| yield_now());
-    let (wakes, switches) = (counts().wakes - before.wakes, counts().switches - before.switches);
+    let (wakes, switches) = (
+        counts().wakes - before.wakes,
+        counts().switches - before.switches,
+    );
     figure!("yields", yields);
     figure!("wakes", wakes);
-    ensure!(switches >= yields, "{switches} switches for {yields} yields");
-    ensure!(wakes * 100 < yields, "{wakes} wakes for {yields} yields of the only goroutine");
+    ensure!(
+        switches >= yields,
+        "{switches} switches for {yields} yields"
+    );
+    ensure!(
+        wakes * 100 < yields,
+        "{wakes} wakes for {yields} yields of the only goroutine"
+    );
     Ok(())
 }

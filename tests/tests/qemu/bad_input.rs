@@ -7,26 +7,90 @@ use tests::{note, root, run_runner};
 
 /// What is typed, and what the line has to hold.
 const WRONG: &[(&str, &[&str], &[&str])] = &[
-    ("unknown program", &["helo"], &["there is no program \"helo\"", "hello", "list"]),
-    ("unknown file", &["no/such.rs"], &["there is no file no/such.rs"]),
-    ("unknown key", &["hello", "--set", "sliec_us=5"], &["there is no key \"sliec_us\"", "slice_us"]),
-    ("unknown value", &["hello", "--set", "preempt=often"], &["preempt", "async, coop or off"]),
+    (
+        "unknown program",
+        &["helo"],
+        &["there is no program \"helo\"", "hello", "list"],
+    ),
+    (
+        "unknown file",
+        &["no/such.rs"],
+        &["there is no file no/such.rs"],
+    ),
+    (
+        "unknown key",
+        &["hello", "--set", "sliec_us=5"],
+        &["there is no key \"sliec_us\"", "slice_us"],
+    ),
+    (
+        "unknown value",
+        &["hello", "--set", "preempt=often"],
+        &["preempt", "async, coop or off"],
+    ),
     ("no value", &["hello", "--set", "preempt"], &["preempt"]),
-    ("value out of range", &["hello", "--set", "slice_us=7"], &["slice_us", "from 20 to 1000000"]),
-    ("not there yet", &["hello", "--set", "handoff=on"], &["handoff"]),
+    (
+        "value out of range",
+        &["hello", "--set", "slice_us=7"],
+        &["slice_us", "from 20 to 1000000"],
+    ),
+    (
+        "not there yet",
+        &["hello", "--set", "handoff=on"],
+        &["handoff"],
+    ),
     ("no CPU", &["hello", "--smp", "0"], &["--smp", "1..=64"]),
-    ("too many CPUs", &["hello", "--smp", "65"], &["--smp", "1..=64"]),
-    ("CPUs that are no number", &["hello", "--smp", "many"], &["--smp"]),
-    ("more Ps than CPUs", &["hello", "--smp", "2", "--procs", "3"], &["3", "2", "procs"]),
-    ("more Ps than CPUs by key", &["hello", "--smp", "2", "--set", "procs=3"], &["procs=3"]),
+    (
+        "too many CPUs",
+        &["hello", "--smp", "65"],
+        &["--smp", "1..=64"],
+    ),
+    (
+        "CPUs that are no number",
+        &["hello", "--smp", "many"],
+        &["--smp"],
+    ),
+    (
+        "more Ps than CPUs",
+        &["hello", "--smp", "2", "--procs", "3"],
+        &["3", "2", "procs"],
+    ),
+    (
+        "more Ps than CPUs by key",
+        &["hello", "--smp", "2", "--set", "procs=3"],
+        &["procs=3"],
+    ),
     ("no P", &["hello", "--procs", "0"], &["--procs"]),
-    ("too little memory", &["hello", "--mem", "4M"], &["mem", "64"]),
-    ("memory that is no size", &["hello", "--mem", "lots"], &["mem"]),
-    ("unknown board", &["hello", "--board", "z80"], &["--board", "q35, microvm"]),
+    (
+        "too little memory",
+        &["hello", "--mem", "4M"],
+        &["mem", "64"],
+    ),
+    (
+        "memory that is no size",
+        &["hello", "--mem", "lots"],
+        &["mem"],
+    ),
+    (
+        "unknown board",
+        &["hello", "--board", "z80"],
+        &["--board", "q35, microvm"],
+    ),
     ("unknown CPU model", &["hello", "--cpu", "z80"], &["z80"]),
-    ("unknown accelerator", &["hello", "--accel", "xen"], &["--accel", "auto, tcg, kvm"]),
-    ("unknown machine", &["hello", "--machine", "vax"], &["--machine", "qemu, host"]),
-    ("unknown option", &["hello", "--frobnicate"], &["--frobnicate"]),
+    (
+        "unknown accelerator",
+        &["hello", "--accel", "xen"],
+        &["--accel", "auto, tcg, kvm"],
+    ),
+    (
+        "unknown machine",
+        &["hello", "--machine", "vax"],
+        &["--machine", "qemu, host"],
+    ),
+    (
+        "unknown option",
+        &["hello", "--frobnicate"],
+        &["--frobnicate"],
+    ),
     ("time limit", &["hello", "--timeout", "0"], &["--timeout"]),
 ];
 
@@ -40,7 +104,10 @@ fn judge(run: &tests::RunnerOutput, holds: &[&str], one_line: bool) -> Result<()
     if let Some(missing) = holds.iter().find(|h| !text.contains(**h)) {
         return fail(format!("nothing about {missing}"));
     }
-    if ["RUST_BACKTRACE", "panicked at", "stack backtrace"].iter().any(|w| text.contains(w)) {
+    if ["RUST_BACKTRACE", "panicked at", "stack backtrace"]
+        .iter()
+        .any(|w| text.contains(w))
+    {
         return fail("a backtrace of the tool".into());
     }
     let lines = text.lines().filter(|l| !l.trim().is_empty()).count();
@@ -57,14 +124,34 @@ fn wrong(name: &str, words: &[&str], holds: &[&str]) -> Result<(), String> {
 
 /// The compiler's own errors, as they are.
 fn does_not_compile() -> Result<(), String> {
-    let path = scratch("broken.rs", "#![no_std]\n#![no_main]\nuse ringo::prelude::*;\nringo::main!(main);\nfn main() { let x: u32 = \"text\"; }\n")?;
-    let run = run_runner("bad input", "bad input::does not compile", &[&path.display().to_string()], |c| c)?;
-    judge(&run, &["mismatched types", "broken.rs:5", "expected `u32`"], false)
+    let path = scratch(
+        "broken.rs",
+        "#![no_std]\n#![no_main]\nuse ringo::prelude::*;\nringo::main!(main);\nfn main() { let x: u32 = \"text\"; }\n",
+    )?;
+    let run = run_runner(
+        "bad input",
+        "bad input::does not compile",
+        &[&path.display().to_string()],
+        |c| c,
+    )?;
+    judge(
+        &run,
+        &["mismatched types", "broken.rs:5", "expected `u32`"],
+        false,
+    )
 }
 
 fn no_main() -> Result<(), String> {
-    let path = scratch("mainless.rs", "#![no_std]\n#![no_main]\nuse ringo::prelude::*;\n")?;
-    let run = run_runner("bad input", "bad input::no main", &[&path.display().to_string()], |c| c)?;
+    let path = scratch(
+        "mainless.rs",
+        "#![no_std]\n#![no_main]\nuse ringo::prelude::*;\n",
+    )?;
+    let run = run_runner(
+        "bad input",
+        "bad input::no main",
+        &[&path.display().to_string()],
+        |c| c,
+    )?;
     judge(&run, &["main"], false)
 }
 
@@ -80,9 +167,13 @@ fn scratch(name: &str, content: &str) -> Result<PathBuf, String> {
 fn places_of(program: &str) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/local/bin"].map(PathBuf::from);
-    let mut all: Vec<PathBuf> = std::env::split_paths(&path).chain(system).map(|dir| dir.join(program)).collect();
+    let mut all: Vec<PathBuf> = std::env::split_paths(&path)
+        .chain(system)
+        .map(|dir| dir.join(program))
+        .collect();
     all.retain(|file| file.is_file());
-    all.iter_mut().for_each(|file| *file = file.canonicalize().unwrap_or_else(|_| file.clone()));
+    all.iter_mut()
+        .for_each(|file| *file = file.canonicalize().unwrap_or_else(|_| file.clone()));
     all.sort();
     all.dedup();
     all
@@ -90,21 +181,32 @@ fn places_of(program: &str) -> Vec<PathBuf> {
 
 /// A system without QEMU and without apt-get: in a mount namespace of its own both are covered by an empty file.
 fn no_qemu() -> Result<(), String> {
-    let covered: Vec<PathBuf> = ["qemu-system-x86_64", "apt-get"].iter().flat_map(|p| places_of(p)).collect();
+    let covered: Vec<PathBuf> = ["qemu-system-x86_64", "apt-get"]
+        .iter()
+        .flat_map(|p| places_of(p))
+        .collect();
     let unshare = || {
         let mut c = Command::new("unshare");
         c.args(["--mount", "--map-root-user"]);
         c
     };
-    let cover: String = covered.iter().map(|p| format!("mount --bind /dev/null '{}' && ", p.display())).collect();
-    let works = unshare().args(["sh", "-c", &format!("{cover}true")]).output();
+    let cover: String = covered
+        .iter()
+        .map(|p| format!("mount --bind /dev/null '{}' && ", p.display()))
+        .collect();
+    let works = unshare()
+        .args(["sh", "-c", &format!("{cover}true")])
+        .output();
     if !works.is_ok_and(|o| o.status.success()) {
         note("bad input::no QEMU was not run: this system lets nobody mount, not even in a namespace".into());
         return Ok(());
     }
     let within = |c: Command| {
         let mut outer = unshare();
-        outer.args(["sh", "-c", &format!("{cover}exec \"$0\" \"$@\"")]).arg(c.get_program()).args(c.get_args());
+        outer
+            .args(["sh", "-c", &format!("{cover}exec \"$0\" \"$@\"")])
+            .arg(c.get_program())
+            .args(c.get_args());
         outer
     };
     let run = run_runner("bad input", "bad input::no QEMU", &["hello"], within)?;
@@ -115,13 +217,20 @@ pub fn trials() -> Vec<Trial> {
     let mut all: Vec<Trial> = WRONG
         .iter()
         .map(|(name, words, holds)| {
-            Trial::test(format!("bad input::{name}"), move || wrong(name, words, holds).map_err(Into::into))
+            Trial::test(format!("bad input::{name}"), move || {
+                wrong(name, words, holds).map_err(Into::into)
+            })
         })
         .collect();
-    let more: [(&str, fn() -> Result<(), String>); 3] =
-        [("does not compile", does_not_compile), ("no main", no_main), ("no QEMU", no_qemu)];
+    let more: [(&str, fn() -> Result<(), String>); 3] = [
+        ("does not compile", does_not_compile),
+        ("no main", no_main),
+        ("no QEMU", no_qemu),
+    ];
     for (name, run) in more {
-        all.push(Trial::test(format!("bad input::{name}"), move || run().map_err(Into::into)));
+        all.push(Trial::test(format!("bad input::{name}"), move || {
+            run().map_err(Into::into)
+        }));
     }
     all
 }

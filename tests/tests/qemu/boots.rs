@@ -12,7 +12,11 @@ pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for smp in [1, 2, 4, 8, 16] {
         all.push(new("q35", smp).boots(boots));
-        all.push(new("microvm", smp).boots(boots.div_ceil(3)).machine(|m| m.board = Board::Microvm));
+        all.push(
+            new("microvm", smp)
+                .boots(boots.div_ceil(3))
+                .machine(|m| m.board = Board::Microvm),
+        );
     }
     for mib in [64u64, 128, 1024, 3000, 4096, 8192] {
         for (name, board) in [("q35", Board::Q35), ("microvm", Board::Microvm)] {
@@ -37,14 +41,28 @@ pub fn cases() -> Vec<Case> {
     all.push(new("one of 8 CPUs is there", 1).machine(|m| m.max_cpus = Some(8)));
     all.push(new("3 of 8 CPUs are there", 3).machine(|m| m.max_cpus = Some(8)));
     let refused = |name: &str| new(name, 2).exit(1).says("ringo: ");
-    all.push(refused("more Ps than CPUs").word("procs=3").says("procs=3 is more than the 2 CPUs"));
-    all.push(refused("an unknown key").word("nonsense=3").says("nonsense"));
-    all.push(refused("a wrong value").word("preempt=often").says("preempt takes async, coop or off"));
+    all.push(
+        refused("more Ps than CPUs")
+            .word("procs=3")
+            .says("procs=3 is more than the 2 CPUs"),
+    );
+    all.push(
+        refused("an unknown key")
+            .word("nonsense=3")
+            .says("nonsense"),
+    );
+    all.push(
+        refused("a wrong value")
+            .word("preempt=often")
+            .says("preempt takes async, coop or off"),
+    );
     all
 }
 
 pub fn trials() -> Vec<Trial> {
-    vec![Trial::test("boots::idle smp=4", || idle().map_err(Into::into))]
+    vec![Trial::test("boots::idle smp=4", || {
+        idle().map_err(Into::into)
+    })]
 }
 
 /// Processor time of a machine that sleeps, from two sleeps of different length: what boot and end cost falls out.
@@ -55,11 +73,25 @@ fn idle() -> Result<(), String> {
         m.args = vec!["idle".into(), format!("ms={ms}")];
         m.timeout = Some(Duration::from_secs(120));
         let outcome = m.run().map_err(|e| e.to_string())?;
-        if outcome.exit == 0 { Ok(outcome) } else { Err(format!("exit status {}", outcome.exit)) }
+        if outcome.exit == 0 {
+            Ok(outcome)
+        } else {
+            Err(format!("exit status {}", outcome.exit))
+        }
     };
     let (short, long) = (machine(500)?, machine(4500)?);
     let used = long.cpu_time.saturating_sub(short.cpu_time).as_secs_f64();
     let share = used / 4.0;
-    note(format!("idle machine at 4 CPUs: {:.2} % of one host CPU", share * 100.0));
-    if share < 0.05 { Ok(()) } else { Err(format!("an idle machine uses {:.1} % of a CPU", share * 100.0)) }
+    note(format!(
+        "idle machine at 4 CPUs: {:.2} % of one host CPU",
+        share * 100.0
+    ));
+    if share < 0.05 {
+        Ok(())
+    } else {
+        Err(format!(
+            "an idle machine uses {:.1} % of a CPU",
+            share * 100.0
+        ))
+    }
 }

@@ -8,7 +8,11 @@ fn case(test: &str, smp: u32, mode: Mode) -> Case {
 
 /// Virtual time: lateness is the scheduler's alone. On one CPU; more take turns there, which is no machine's behaviour.
 fn virtual_time(test: &str) -> Case {
-    case(test, 1, DEFAULT).named("virtual time").machine(|m| m.seed = Some(1)).word("slice_us=2000").limit(400)
+    case(test, 1, DEFAULT)
+        .named("virtual time")
+        .machine(|m| m.seed = Some(1))
+        .word("slice_us=2000")
+        .limit(400)
 }
 
 pub fn cases() -> Vec<Case> {
@@ -34,16 +38,30 @@ pub fn cases() -> Vec<Case> {
     }
     all.push(case("fair_preemption", 1, DEFAULT).word("slice_us=1000"));
     for smp in [1, 2, 4] {
-        for test in ["fair_behind_a_hog", "fair_thousand_behind_a_hog", "fair_starve", "fair_shares"] {
+        for test in [
+            "fair_behind_a_hog",
+            "fair_thousand_behind_a_hog",
+            "fair_starve",
+            "fair_shares",
+        ] {
             all.push(case(test, smp, DEFAULT).word("slice_us=2000"));
         }
         all.push(case("preempt_ipi_storm", smp, DEFAULT).arg("ipis", 100_000));
         all.push(case("preempt_guard_holds", smp, DEFAULT).word("slice_us=1000"));
-        all.push(case("preempt_coop", smp, DEFAULT).word("slice_us=1000").word("preempt=coop"));
+        all.push(
+            case("preempt_coop", smp, DEFAULT)
+                .word("slice_us=1000")
+                .word("preempt=coop"),
+        );
         all.push(case("preempt_forced_everywhere", smp, DEFAULT).word("slice_us=50"));
     }
     all.push(virtual_time("fair_starve").arg("ticks", 100));
-    all.push(virtual_time("fair_starve").named("3 hogs, virtual time").arg("ticks", 70).arg("hogs", 3));
+    all.push(
+        virtual_time("fair_starve")
+            .named("3 hogs, virtual time")
+            .arg("ticks", 70)
+            .arg("hogs", 3),
+    );
     all.push(virtual_time("fair_yielders_and_ticker"));
     all
 }

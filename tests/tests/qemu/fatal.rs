@@ -14,15 +14,33 @@ fn text(outcome: &Outcome) -> String {
 /// Exactly one report.
 fn one_report(outcome: &Outcome) -> Result<(), String> {
     let text = text(outcome);
-    let begins = text.lines().filter(|l| l.starts_with("panic: ") || l.starts_with("fatal error: ")).count();
-    let ends = outcome.events.iter().filter(|e| e["event"] == "fatal").count();
-    if (begins, ends) == (1, 1) { Ok(()) } else { Err(format!("{begins} reports begun, {ends} ended")) }
+    let begins = text
+        .lines()
+        .filter(|l| l.starts_with("panic: ") || l.starts_with("fatal error: "))
+        .count();
+    let ends = outcome
+        .events
+        .iter()
+        .filter(|e| e["event"] == "fatal")
+        .count();
+    if (begins, ends) == (1, 1) {
+        Ok(())
+    } else {
+        Err(format!("{begins} reports begun, {ends} ended"))
+    }
 }
 
 /// Lines of the report do not run into each other: each backtrace line is whole.
 fn whole_lines(outcome: &Outcome) -> Result<(), String> {
-    let broken = text(outcome).lines().filter(|l| l.matches("0xffffffff8").count() > 1 && l.starts_with('#')).count();
-    if broken == 0 { Ok(()) } else { Err(format!("{broken} lines are run together")) }
+    let broken = text(outcome)
+        .lines()
+        .filter(|l| l.matches("0xffffffff8").count() > 1 && l.starts_with('#'))
+        .count();
+    if broken == 0 {
+        Ok(())
+    } else {
+        Err(format!("{broken} lines are run together"))
+    }
 }
 
 fn fatal(test: &str) -> Case {
@@ -32,7 +50,11 @@ fn fatal(test: &str) -> Case {
 fn ok_exits() -> Vec<Case> {
     let order = |o: &Outcome| {
         let (first, last) = (o.stdout.find("first run"), o.stdout.find("last run"));
-        if first < last { Ok(()) } else { Err("at_exit ran in the wrong order".into()) }
+        if first < last {
+            Ok(())
+        } else {
+            Err("at_exit ran in the wrong order".into())
+        }
     };
     let once = |o: &Outcome| match o.stdout.matches("at exit").count() {
         1 => Ok(()),
@@ -41,14 +63,29 @@ fn ok_exits() -> Vec<Case> {
     vec![
         end("exit_0", 0),
         end("exit_7", 1).says("exit status 7"),
-        end("err", 1).says("Error: \"the reason\"").says("exit status 1"),
+        end("err", 1)
+            .says("Error: \"the reason\"")
+            .says("exit status 1"),
         end("main_returns", 0).smp(1),
         end("main_returns", 0).smp(4),
-        end("exit_from_goroutine", 1).says("exit status 3").judge(order),
-        end("exit_twice", 1).smp(4).says("exit status 5").judge(once),
+        end("exit_from_goroutine", 1)
+            .says("exit status 3")
+            .judge(order),
+        end("exit_twice", 1)
+            .smp(4)
+            .says("exit status 5")
+            .judge(once),
         end("display_yields", 0).smp(4).judge(|o| {
-            let whole = |i| o.stdout.replace('\r', "").contains(&format!("line {i}: slow text, slow text.\n"));
-            if (0..20).all(whole) { Ok(()) } else { Err("lines were torn".into()) }
+            let whole = |i| {
+                o.stdout
+                    .replace('\r', "")
+                    .contains(&format!("line {i}: slow text, slow text.\n"))
+            };
+            if (0..20).all(whole) {
+                Ok(())
+            } else {
+                Err("lines were torn".into())
+            }
         }),
         end("no_such_test", 1).says("there is no test no_such_test"),
     ]
@@ -61,7 +98,12 @@ fn deadlocks() -> Vec<Case> {
     for smp in [1, 2, 4] {
         for mode in [DEFAULT, NO_NET] {
             let of = |test| fatal(test).smp(smp).mode(mode);
-            all.push(of("deadlock_main").says(asleep).says("goroutine 1 [chan receive]:").never_says(nobody));
+            all.push(
+                of("deadlock_main")
+                    .says(asleep)
+                    .says("goroutine 1 [chan receive]:")
+                    .never_says(nobody),
+            );
             all.push(of("goexit_main").says(nobody).never_says(asleep));
         }
     }
@@ -77,8 +119,16 @@ fn deadlocks() -> Vec<Case> {
             .says("created by goroutine 1 at tests/image/src/bad_ends.rs:"),
     );
     all.push(fatal("deadlock_after_sleep").says("slept").says(asleep));
-    all.push(fatal("deadlock_self_lock").says(asleep).says("goroutine 1 [sync.Mutex.Lock]:"));
-    all.push(end("goexit_main_others_work", 0).says("still here").never_says("deadlock"));
+    all.push(
+        fatal("deadlock_self_lock")
+            .says(asleep)
+            .says("goroutine 1 [sync.Mutex.Lock]:"),
+    );
+    all.push(
+        end("goexit_main_others_work", 0)
+            .says("still here")
+            .never_says("deadlock"),
+    );
     all
 }
 
@@ -94,17 +144,39 @@ fn panics() -> Vec<Case> {
             .says("goroutine 2 [running]:")
             .says("fails_here")
             .says("created by goroutine 1 at tests/image/src/bad_ends.rs:"),
-        fatal("panic_after_goexit").says("panic: after main was gone").never_says("deadlock"),
-        end("panic_in_display", 2).says("inside a Display").says("goroutine 1 [running]:").judge(one_report),
+        fatal("panic_after_goexit")
+            .says("panic: after main was gone")
+            .never_says("deadlock"),
+        end("panic_in_display", 2)
+            .says("inside a Display")
+            .says("goroutine 1 [running]:")
+            .judge(one_report),
         end("panic_message_panics", 2).says("panic while a panic's message was being put together"),
-        fatal("panic_with_preemption_off").smp(4).says("panic: with a lock held that is "),
+        fatal("panic_with_preemption_off")
+            .smp(4)
+            .says("panic: with a lock held that is "),
     ];
     for smp in [1, 2, 4] {
-        all.push(fatal("panic_message_yields").smp(smp).says("panic: the message is slow text"));
-        all.push(fatal("panic_everywhere").smp(smp).says("panic: panic number ").says("bad_ends.rs:"));
+        all.push(
+            fatal("panic_message_yields")
+                .smp(smp)
+                .says("panic: the message is slow text"),
+        );
+        all.push(
+            fatal("panic_everywhere")
+                .smp(smp)
+                .says("panic: panic number ")
+                .says("bad_ends.rs:"),
+        );
     }
     // The race is for who is first: several times.
-    all.push(fatal("panic_everywhere").named("again").smp(4).boots(8).says("panic: panic number "));
+    all.push(
+        fatal("panic_everywhere")
+            .named("again")
+            .smp(4)
+            .boots(8)
+            .says("panic: panic number "),
+    );
     all
 }
 
@@ -119,13 +191,23 @@ fn exceptions() -> Vec<Case> {
         ("ud2", "invalid opcode (#UD)"),
         ("not_canonical", "general protection (#GP)"),
     ];
-    let case = |(test, says): (&str, &str)| fatal(test).says(says).says("fatal error: exception ").says("rip 0x");
+    let case = |(test, says): (&str, &str)| {
+        fatal(test)
+            .says(says)
+            .says("fatal error: exception ")
+            .says("rip 0x")
+    };
     words.into_iter().map(case).collect()
 }
 
 fn deaths() -> Vec<Case> {
     let died = |test: &str, smp| {
-        end(test, 3).smp(smp).says("before the end").says("triple fault").says("triple_fault").says("last vectors")
+        end(test, 3)
+            .smp(smp)
+            .says("before the end")
+            .says("triple fault")
+            .says("triple_fault")
+            .says("last vectors")
     };
     let limit = |m: &mut ringo_runner::Machine| m.timeout = Some(std::time::Duration::from_secs(2));
     vec![
@@ -133,7 +215,10 @@ fn deaths() -> Vec<Case> {
         died("triple_fault_bsp", 2),
         died("triple_fault_ap", 2),
         died("triple_fault_ap", 4),
-        end("hang", 3).says("time limit reached").says("bad_ends").machine(limit),
+        end("hang", 3)
+            .says("time limit reached")
+            .says("bad_ends")
+            .machine(limit),
     ]
 }
 

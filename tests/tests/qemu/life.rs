@@ -5,19 +5,45 @@ use tests::{Case, DEFAULT, NO_NET};
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for smp in [1, 2, 4] {
-        for test in ["life_counts", "life_goexit", "life_current", "life_park_ready", "timers_many"] {
+        for test in [
+            "life_counts",
+            "life_goexit",
+            "life_current",
+            "life_park_ready",
+            "timers_many",
+        ] {
             for mode in [DEFAULT, NO_NET] {
                 let case = Case::new("life", test).smp(smp).mode(mode);
-                all.push(if test == "life_park_ready" && smp == 4 { case.arg("rounds", 4000) } else { case });
+                all.push(if test == "life_park_ready" && smp == 4 {
+                    case.arg("rounds", 4000)
+                } else {
+                    case
+                });
             }
         }
-        for test in ["life_ids", "life_generations", "life_chain", "timers_clock", "timers_order", "ring_thieves"] {
+        for test in [
+            "life_ids",
+            "life_generations",
+            "life_chain",
+            "timers_clock",
+            "timers_order",
+            "ring_thieves",
+        ] {
             all.push(Case::new("life", test).smp(smp));
         }
     }
-    for test in ["life_large_closures", "timers_zero_and_max", "ring_alone", "gqueue"] {
+    for test in [
+        "life_large_closures",
+        "timers_zero_and_max",
+        "ring_alone",
+        "gqueue",
+    ] {
         all.push(Case::new("life", test));
     }
-    all.push(Case::new("life", "timers_long").arg("ms", 5000).mode(NO_NET));
+    all.push(
+        Case::new("life", "timers_long")
+            .arg("ms", 5000)
+            .mode(NO_NET),
+    );
     all
 }

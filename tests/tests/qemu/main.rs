@@ -36,7 +36,11 @@ fn main() -> ExitCode {
         fatal::cases(),
         disk::cases(),
     ];
-    let mut trials: Vec<Trial> = cases.into_iter().flatten().map(tests::Case::trial).collect();
+    let mut trials: Vec<Trial> = cases
+        .into_iter()
+        .flatten()
+        .map(tests::Case::trial)
+        .collect();
     trials.extend(programs::trials());
     trials.extend(bad_input::trials());
     trials.extend(boots::trials());
@@ -49,5 +53,8 @@ fn main() -> ExitCode {
 
 /// A number from the environment.
 fn env(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
+    std::env::var(name)
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(default)
 }

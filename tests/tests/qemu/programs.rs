@@ -9,10 +9,19 @@ const FILES: &[(&str, &[&str], i32, &str)] = &[
     ("greeting", &[], 0, ""),
     ("channels", &[], 0, ""),
     ("together", &[], 0, ""),
-    ("failing", &["one", "", "three", "größer, 4"], 1, "this goes to the error side"),
+    (
+        "failing",
+        &["one", "", "three", "größer, 4"],
+        1,
+        "this goes to the error side",
+    ),
 ];
 
-const MACHINES: &[&[&str]] = &[&["--smp", "1"], &["--smp", "4"], &["--machine", "host", "--smp", "2"]];
+const MACHINES: &[&[&str]] = &[
+    &["--smp", "1"],
+    &["--smp", "4"],
+    &["--machine", "host", "--smp", "2"],
+];
 
 /// Demos, options and the exit status.
 const DEMOS: &[(&str, &[&str], i32, &str)] = &[
@@ -21,10 +30,20 @@ const DEMOS: &[(&str, &[&str], i32, &str)] = &[
     ("sieve", &["--smp", "2", "--", "300"], 0, ""),
     ("producer_consumer", &["--smp", "2"], 0, ""),
     ("steal", &["--smp", "2"], 0, ""),
-    ("deadlock", &["--smp", "2"], 2, "all goroutines are asleep - deadlock!"),
+    (
+        "deadlock",
+        &["--smp", "2"],
+        2,
+        "all goroutines are asleep - deadlock!",
+    ),
     ("overflow", &["--smp", "2"], 2, "stack overflow: goroutine"),
     ("panic", &["--smp", "2"], 2, "attempt to divide by zero"),
-    ("starve", &["--procs", "1", "--set", "preempt=off", "--timeout", "3"], 3, "time limit"),
+    (
+        "starve",
+        &["--procs", "1", "--set", "preempt=off", "--timeout", "3"],
+        3,
+        "time limit",
+    ),
 ];
 
 fn folder() -> PathBuf {
@@ -33,15 +52,29 @@ fn folder() -> PathBuf {
 
 fn file(name: &str, machine: &[&str], args: &[&str], exit: i32, says: &str) -> Result<(), String> {
     let path = folder().join(format!("{name}.rs")).display().to_string();
-    let want = std::fs::read_to_string(folder().join(format!("{name}.out"))).map_err(|e| e.to_string())?;
+    let want =
+        std::fs::read_to_string(folder().join(format!("{name}.out"))).map_err(|e| e.to_string())?;
     let mut words = vec![path.as_str(), "--timeout", "120"];
     words.extend(machine);
     words.push("--");
     words.extend(args);
-    let run = run_runner("programs", &format!("programs::{name} {}", machine.join(" ")), &words, |c| c)?;
-    let got: Vec<&str> = run.stdout.lines().map(str::trim_end).filter(|l| l.starts_with("> ")).collect();
+    let run = run_runner(
+        "programs",
+        &format!("programs::{name} {}", machine.join(" ")),
+        &words,
+        |c| c,
+    )?;
+    let got: Vec<&str> = run
+        .stdout
+        .lines()
+        .map(str::trim_end)
+        .filter(|l| l.starts_with("> "))
+        .collect();
     if got != want.lines().collect::<Vec<_>>() {
-        return Err(format!("it printed\n{}\ninstead of\n{want}\n{}", run.stdout, run.stderr));
+        return Err(format!(
+            "it printed\n{}\ninstead of\n{want}\n{}",
+            run.stdout, run.stderr
+        ));
     }
     run.ended(exit, says)
 }
@@ -60,7 +93,10 @@ pub fn trials() -> Vec<Trial> {
     for (name, args, exit, says) in FILES {
         for machine in MACHINES {
             let run = move || file(name, machine, args, *exit, says).map_err(Into::into);
-            all.push(Trial::test(format!("programs::{name} {}", machine.join(" ")), run));
+            all.push(Trial::test(
+                format!("programs::{name} {}", machine.join(" ")),
+                run,
+            ));
         }
     }
     for (name, options, exit, says) in DEMOS {

@@ -9,7 +9,11 @@ fn registers(inj: u64) -> Case {
         Some(n) if n >= inj => Ok(()),
         n => Err(format!("{n:?} injected calls of {inj}")),
     };
-    Case::new("registers", "registers").word("slice_us=20").arg("inj", inj).judge(enough).limit(1200)
+    Case::new("registers", "registers")
+        .word("slice_us=20")
+        .arg("inj", inj)
+        .judge(enough)
+        .limit(1200)
 }
 
 pub fn cases() -> Vec<Case> {
@@ -22,11 +26,26 @@ pub fn cases() -> Vec<Case> {
     ];
     // One build with five bugs to choose from (arch, preempt.rs).
     let planted = |test: &str, name: &str, bug| {
-        let mutant = Case::new("registers", test).named(name).kernel(|| mutant("injection"));
-        mutant.smp(1).word("slice_us=20").arg("bug", bug).expect(Expect::Failure)
+        let mutant = Case::new("registers", test)
+            .named(name)
+            .kernel(|| mutant("injection"));
+        mutant
+            .smp(1)
+            .word("slice_us=20")
+            .arg("bug", bug)
+            .expect(Expect::Failure)
     };
-    for (bug, name) in [(1, "caller-saved"), (2, "fxsave"), (3, "red zone"), (4, "rflags")] {
-        cases.push(planted("registers", name, bug).arg("inj", 100_000).says("CORRUPT"));
+    for (bug, name) in [
+        (1, "caller-saved"),
+        (2, "fxsave"),
+        (3, "red zone"),
+        (4, "rflags"),
+    ] {
+        cases.push(
+            planted("registers", name, bug)
+                .arg("inj", 100_000)
+                .says("CORRUPT"),
+        );
     }
     // The count is raised too late: a frame on page 1 looks like an overflow.
     cases.push(planted("stack_nested", "count", 5).says("stack overflow: goroutine"));

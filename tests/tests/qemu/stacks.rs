@@ -7,10 +7,19 @@ pub fn cases() -> Vec<Case> {
     let mut all = vec![
         new("stack_growth").smp(1),
         new("stack_growth").smp(4).word("slice_us=100"),
-        new("stack_growth").named("16 KiB").word("stack_kib=16").word("slice_us=100"),
-        new("stack_growth").named("1 MiB").word("stack_kib=1024").arg("gs", 40),
+        new("stack_growth")
+            .named("16 KiB")
+            .word("stack_kib=16")
+            .word("slice_us=100"),
+        new("stack_growth")
+            .named("1 MiB")
+            .word("stack_kib=1024")
+            .arg("gs", 40),
         new("stack_nested").smp(1).word("slice_us=20"),
-        new("stack_nested").smp(2).word("slice_us=20").arg("nested", 3000),
+        new("stack_nested")
+            .smp(2)
+            .word("slice_us=20")
+            .arg("nested", 3000),
         new("stack_nested").smp(4).word("slice_us=20"),
         new("stack_page_1"),
     ];
@@ -19,8 +28,19 @@ pub fn cases() -> Vec<Case> {
         all.push(new("hundred_thousand").smp(smp).machine(giga));
     }
     for smp in [1, 2] {
-        for test in ["stack_overflow", "stack_overflow_main", "stack_overflow_array", "stack_overflow_page_1"] {
-            all.push(new(test).smp(smp).exit(2).judge(names_the_goroutine).says("#0 0xffffffff8"));
+        for test in [
+            "stack_overflow",
+            "stack_overflow_main",
+            "stack_overflow_array",
+            "stack_overflow_page_1",
+        ] {
+            all.push(
+                new(test)
+                    .smp(smp)
+                    .exit(2)
+                    .judge(names_the_goroutine)
+                    .says("#0 0xffffffff8"),
+            );
         }
     }
     all
@@ -28,9 +48,15 @@ pub fn cases() -> Vec<Case> {
 
 /// The report is about the goroutine that said before that it would.
 fn names_the_goroutine(o: &Outcome) -> Result<(), String> {
-    let said = o.stdout.lines().find_map(|l| l.trim_end().strip_prefix("overflow in goroutine "));
+    let said = o
+        .stdout
+        .lines()
+        .find_map(|l| l.trim_end().strip_prefix("overflow in goroutine "));
     let id = said.ok_or("nobody said who would overflow")?;
-    for line in [format!("stack overflow: goroutine {id} used up its 256 KiB of stack"), format!("goroutine {id} [running]:")] {
+    for line in [
+        format!("stack overflow: goroutine {id} used up its 256 KiB of stack"),
+        format!("goroutine {id} [running]:"),
+    ] {
         if !o.stderr.contains(&line) {
             return Err(format!("the report does not say \"{line}\""));
         }

@@ -6,7 +6,9 @@ pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     let new = |name: &str, words: &str| {
         let case = Case::new("switches", "stress").named(name).smp(4);
-        words.split_whitespace().fold(case, |case, word| case.word(word))
+        words
+            .split_whitespace()
+            .fold(case, |case, word| case.word(word))
     };
     for words in [
         "steal=one",
@@ -31,6 +33,11 @@ pub fn cases() -> Vec<Case> {
         all.push(Case::new("switches", "stress").smp(smp));
         all.push(Case::new("switches", "stress").smp(smp).mode(NO_NET));
     }
-    all.push(new("virtual time", "slice_us=200").smp(2).machine(|m| m.seed = Some(3)).arg("size", 1));
+    all.push(
+        new("virtual time", "slice_us=200")
+            .smp(2)
+            .machine(|m| m.seed = Some(3))
+            .arg("size", 1),
+    );
     all
 }

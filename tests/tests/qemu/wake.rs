@@ -26,10 +26,31 @@ pub fn cases() -> Vec<Case> {
         }
     }
     // Without polling before the halt every wake-up goes through an interrupt.
-    for test in ["wake_ready_then_hold", "wake_no_false_deadlock", "wake_timer_at_idle"] {
-        all.push(Case::new("wake", test).named("spin=off").mode(NO_NET).word("spin=off").arg("rounds", 3000));
+    for test in [
+        "wake_ready_then_hold",
+        "wake_no_false_deadlock",
+        "wake_timer_at_idle",
+    ] {
+        all.push(
+            Case::new("wake", test)
+                .named("spin=off")
+                .mode(NO_NET)
+                .word("spin=off")
+                .arg("rounds", 3000),
+        );
     }
-    all.push(Case::new("wake", "wake_network").named("1 P of 2").mode(NO_NET).word("procs=1"));
-    all.push(Case::new("wake", "wake_no_false_deadlock").named("2 Ps of 4").smp(4).mode(NO_NET).word("procs=2"));
+    all.push(
+        Case::new("wake", "wake_network")
+            .named("1 P of 2")
+            .mode(NO_NET)
+            .word("procs=1"),
+    );
+    all.push(
+        Case::new("wake", "wake_no_false_deadlock")
+            .named("2 Ps of 4")
+            .smp(4)
+            .mode(NO_NET)
+            .word("procs=2"),
+    );
     all
 }
