@@ -12,7 +12,10 @@ fn main() {
         println!("> square {:?}", rx.recv());
     }
     println!("> nobody sends: {:?}", rx.try_recv());
-    println!("> nobody takes: {}", matches!(tx.try_send(1), Err(TrySendError::Full(1))));
+    println!(
+        "> nobody takes: {}",
+        matches!(tx.try_send(1), Err(TrySendError::Full(1)))
+    );
     drop(tx);
     println!("> all senders gone: {:?} {:?}", rx.recv(), rx.try_recv());
 
@@ -20,10 +23,21 @@ fn main() {
     for word in ["first", "second", "third"] {
         tx.send(word).unwrap();
     }
-    println!("> {} of {} used, full: {}", rx.len(), rx.capacity(), tx.try_send("fourth").is_err());
+    println!(
+        "> {} of {} used, full: {}",
+        rx.len(),
+        rx.capacity(),
+        tx.try_send("fourth").is_err()
+    );
     println!("> closed: {}, again: {}", tx.close(), tx.close());
-    println!("> a closed one takes nothing: {}", tx.send("fifth").is_err());
-    println!("> but gives what it has: {}", (&rx).into_iter().collect::<Vec<_>>().join(" "));
+    println!(
+        "> a closed one takes nothing: {}",
+        tx.send("fifth").is_err()
+    );
+    println!(
+        "> but gives what it has: {}",
+        (&rx).into_iter().collect::<Vec<_>>().join(" ")
+    );
 
     let (tx, rx) = chan::<u64>(5);
     drop(rx);
@@ -38,5 +52,9 @@ fn main() {
     let mut all: Vec<u64> = (&rx).into_iter().collect();
     all.sort_unstable();
     all.dedup();
-    println!("> {} different values, the last is {:?}", all.len(), all.last());
+    println!(
+        "> {} different values, the last is {:?}",
+        all.len(),
+        all.last()
+    );
 }

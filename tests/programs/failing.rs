@@ -12,5 +12,9 @@ fn main() -> Result<(), TooMany> {
     let words: Vec<String> = args().collect();
     println!("> {} words, the last is {:?}", words.len(), words.last());
     eprintln!("this goes to the error side");
-    if words.len() > 2 { Err(TooMany(words.len())) } else { Ok(()) }
+    if words.len() > 2 {
+        Err(TooMany(words.len()))
+    } else {
+        Ok(())
+    }
 }

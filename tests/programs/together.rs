@@ -23,7 +23,10 @@ fn main() {
     println!("> sum {}", sum(&numbers));
 
     let handles: Vec<_> = (0..100u64).map(|i| spawn(move || i * i)).collect();
-    println!("> squares {}", handles.into_iter().map(JoinHandle::join).sum::<u64>());
+    println!(
+        "> squares {}",
+        handles.into_iter().map(JoinHandle::join).sum::<u64>()
+    );
 
     let count = Arc::new(Mutex::new(0u64));
     let group = WaitGroup::new();

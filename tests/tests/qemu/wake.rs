@@ -6,7 +6,7 @@ use tests::{Case, DEFAULT, NO_NET};
 /// spend most of the time waiting for each other.
 const TESTS: &[(&str, &str, [u64; 3])] = &[
     ("wake_ready_then_hold", "rounds", [20_000, 50_000, 3_000]),
-    ("wake_everybody", "rounds", [3_000, 3_000, 150]),
+    ("wake_everybody", "rounds", [3_000, 800, 100]),
     ("wake_network", "steps", [4_000, 4_000, 2_000]),
     ("wake_points", "steps", [100, 100, 60]),
     ("wake_batches", "rounds", [2_000, 2_000, 300]),
