@@ -4,7 +4,6 @@
 //! **I-GLOBAL** `pidle`, `runqsize` and the poll deadline are changed only under `lock`, and read by anybody without it
 //! as a hint; who acts on the hint takes the lock and looks again.
 
-use crate::g::G;
 use crate::gqueue::GQueue;
 use crate::m::M;
 use crate::p::P;
@@ -13,7 +12,7 @@ use crate::stw::WorldSema;
 use crate::sysmon::Sysmon;
 use crate::timers::NEVER;
 use base::config::{Config, Preempt};
-use base::shim::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use base::shim::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use base::{Rank, SpinLock};
 
 extern crate alloc;
@@ -84,7 +83,7 @@ pub struct Sched {
     pub(crate) goidgen: AtomicU64,
     /// All Gs ever made, newest first.
     #[cfg(not(ringo_kernel))]
-    pub(crate) allgs: AtomicPtr<G>,
+    pub(crate) allgs: base::shim::AtomicPtr<crate::g::G>,
     /// The main G was started: from here on new Gs wake Ps.
     pub(crate) main_started: AtomicBool,
     /// Host machine: the run is over, Ms leave.
@@ -143,7 +142,7 @@ impl Sched {
             orders: (1..=cpus as u32).map(StealOrder::new).collect(),
             goidgen: AtomicU64::new(1),
             #[cfg(not(ringo_kernel))]
-            allgs: AtomicPtr::new(core::ptr::null_mut()),
+            allgs: base::shim::AtomicPtr::new(core::ptr::null_mut()),
             main_started: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
         }));
