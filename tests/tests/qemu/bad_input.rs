@@ -117,6 +117,9 @@ fn judge(run: &tests::RunnerOutput, holds: &[&str], one_line: bool) -> Result<()
     Ok(())
 }
 
+/// A case that is more than words and what the answer holds.
+type Check = fn() -> Result<(), String>;
+
 fn wrong(name: &str, words: &[&str], holds: &[&str]) -> Result<(), String> {
     let run = run_runner("bad input", &format!("bad input::{name}"), words, |c| c)?;
     judge(&run, holds, true)
@@ -222,7 +225,7 @@ pub fn trials() -> Vec<Trial> {
             })
         })
         .collect();
-    let more: [(&str, fn() -> Result<(), String>); 3] = [
+    let more: [(&str, Check); 3] = [
         ("does not compile", does_not_compile),
         ("no main", no_main),
         ("no QEMU", no_qemu),
