@@ -29,6 +29,10 @@ pub const TESTS: &[Test] = &[
     ("panic_message_panics", panic_message_panics),
     ("panic_message_yields", panic_message_yields),
     ("display_yields", display_yields),
+    ("print_storm", print_storm),
+    ("exit_while_printing", exit_while_printing),
+    ("panic_while_printing", panic_while_printing),
+    ("too_many_goroutines", too_many_goroutines),
     ("hang", hang),
     #[cfg(ringo_kernel)]
     ("null_read", bare::null_read),
@@ -252,6 +256,56 @@ fn display_yields() -> Outcome {
         .collect();
     gs.into_iter().for_each(|g| g.join());
     Ok(())
+}
+
+/// Lines from everywhere at once, on both streams.
+fn print_storm() -> Outcome {
+    let writers: Vec<_> = (0..8)
+        .map(|w| {
+            spawn(move || {
+                for n in 0..100 {
+                    println!("out {w} {n} {}", "x".repeat(n));
+                    eprintln!("err {w} {n} {}", "y".repeat(n));
+                }
+            })
+        })
+        .collect();
+    writers.into_iter().for_each(|w| w.join());
+    Ok(())
+}
+
+fn printers() {
+    for _ in 0..2 * sched::gomaxprocs() {
+        go(|| {
+            loop {
+                println!("still printing on the console");
+                eprintln!("still printing on the error side");
+            }
+        });
+    }
+    for _ in 0..3 {
+        yield_now();
+        sleep(Duration::from_micros(200));
+    }
+}
+
+/// The end does not wait for the others, whatever they hold.
+fn exit_while_printing() -> Outcome {
+    printers();
+    exit(9)
+}
+
+fn panic_while_printing() -> Outcome {
+    printers();
+    panic!("while others print")
+}
+
+/// Without end; memory has one.
+fn too_many_goroutines() -> Outcome {
+    for _ in 0..1_000_000 {
+        go(|| _ = never::<u32>().recv());
+    }
+    Err("a million goroutines fitted".into())
 }
 
 /// For the time limit.

@@ -87,8 +87,28 @@ fn ok_exits() -> Vec<Case> {
                 Err("lines were torn".into())
             }
         }),
+        end("exit_while_printing", 1)
+            .smp(4)
+            .boots(5)
+            .says("exit status 9"),
+        end("print_storm", 0).smp(4).judge(all_lines_are_whole),
         end("no_such_test", 1).says("there is no test no_such_test"),
     ]
+}
+
+/// Every line of the storm, once and in one piece.
+fn all_lines_are_whole(o: &Outcome) -> Result<(), String> {
+    for (text, name, letter) in [(&o.stdout, "out", "x"), (&o.stderr, "err", "y")] {
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        for (w, n) in (0..8).flat_map(|w| (0..100).map(move |n| (w, n))) {
+            let line = format!("{name} {w} {n} {}", letter.repeat(n));
+            let found = lines.iter().filter(|l| **l == line.trim_end()).count();
+            if found != 1 {
+                return Err(format!("\"{line}\" is there {found} times"));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn deadlocks() -> Vec<Case> {
@@ -169,6 +189,19 @@ fn panics() -> Vec<Case> {
                 .says("bad_ends.rs:"),
         );
     }
+    all.push(
+        fatal("panic_while_printing")
+            .smp(4)
+            .boots(5)
+            .says("panic: while others print"),
+    );
+    let small = |m: &mut ringo_runner::Machine| m.mem_bytes = 64 << 20;
+    all.push(
+        end("too_many_goroutines", 2)
+            .judge(one_report)
+            .machine(small)
+            .says("out of memory: no stack for one more goroutine"),
+    );
     // The race is for who is first: several times.
     all.push(
         fatal("panic_everywhere")
