@@ -13,7 +13,7 @@ pub use case::{Case, Expect, figure};
 pub use image::{image, mutant, root, runner};
 pub use ringo_runner::{Accel, Board, Outcome};
 pub use runner::{RunnerOutput, run_runner};
-pub use table::{note, summary};
+pub use table::{median, note, summary};
 
 /// A set of words of the kernel's command line, with a name for the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! What was run, printed at the end: past the capture of the test runner, since the figures are the point.
 
 use ringo_runner::Outcome;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io::Write;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -67,76 +68,79 @@ pub fn note(line: String) {
         .push(line)
 }
 
-/// Prints the table and the sums.
+/// Prints the table and the sums. Nobody is left to tell that they cannot be written.
 pub fn summary(took: Duration) {
-    let mut out = std::io::stderr().lock();
     let mut rows = rows();
-    if rows.is_empty() {
-        return;
-    }
     rows.sort_by(|a, b| (a.area, &a.name).cmp(&(b.area, &b.name)));
-    for row in rows.iter() {
-        let figures: Vec<String> = row
-            .figures
-            .iter()
-            .map(|(k, v)| format!("{k} {v}"))
-            .collect();
-        let failed = if row.passed { "" } else { "FAILED  " };
-        // Nobody is left to tell that the table cannot be written.
-        drop(writeln!(
-            out,
-            "{:7.2} s  {failed}{}  {}",
-            row.seconds,
-            row.name,
-            figures.join(", ")
-        ));
+    let mut out = std::io::stderr().lock();
+    let mut say = |line: String| drop(writeln!(out, "{line}"));
+    rows.iter().for_each(|row| say(row.to_string()));
+    let areas: BTreeSet<&str> = rows.iter().map(|row| row.area).collect();
+    for area in areas {
+        let of: Vec<&Row> = rows.iter().filter(|row| row.area == area).collect();
+        say(sums(area, &of));
     }
-    let mut areas: BTreeMap<&str, BTreeMap<&str, u32>> = BTreeMap::new();
-    for row in rows.iter() {
-        *areas
-            .entry(row.area)
-            .or_default()
-            .entry(row.mode)
-            .or_default() += 1;
-    }
-    drop(writeln!(out));
-    for (area, modes) in areas {
-        let of = |row: &&Row| row.area == area;
-        let seconds: f64 = rows.iter().filter(of).map(|r| r.seconds).sum();
-        let failed = rows.iter().filter(of).filter(|r| !r.passed).count();
-        let modes: Vec<String> = modes
-            .iter()
-            .map(|(mode, n)| format!("{n} {mode}"))
-            .collect();
-        drop(writeln!(
-            out,
-            "{area}: {} runs, {failed} failed, {seconds:.1} s ({})",
-            rows.iter().filter(of).count(),
-            modes.join(", ")
-        ));
-    }
-    for line in NOTES
+    let notes = NOTES
         .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-        .iter()
-    {
-        drop(writeln!(out, "{line}"));
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    notes.iter().for_each(|line| say(line.clone()));
+    if let Some(median) = median(rows.iter().filter_map(|row| row.boot)) {
+        say(format!(
+            "QEMU start to main: median {:.3} s, on machines of all kinds",
+            median.as_secs_f64()
+        ));
     }
-    let machines: f64 = rows.iter().map(|r| r.seconds).sum();
-    drop(writeln!(
-        out,
-        "{} machines ran {machines:.1} s in {:.1} s",
+    let machines: f64 = rows.iter().map(|row| row.seconds).sum();
+    say(format!(
+        "{} runs, {machines:.1} s of machines in {:.1} s",
         rows.len(),
         took.as_secs_f64()
     ));
-    let mut boots: Vec<Duration> = rows.iter().filter_map(|r| r.boot).collect();
-    boots.sort_unstable();
-    if let Some(median) = boots.get(boots.len() / 2) {
-        drop(writeln!(
-            out,
-            "QEMU start to main: median {:.3} s of {} boots",
-            median.as_secs_f64(),
-            boots.len()
-        ));
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let failed = if self.passed { "" } else { "FAILED  " };
+        write!(f, "{:7.2} s  {failed}{}", self.seconds, self.name)?;
+        let figures = self.figures.iter().enumerate();
+        figures.into_iter().try_for_each(|(i, (name, value))| {
+            write!(f, "{}{name} {value}", if i == 0 { "  " } else { ", " })
+        })
     }
+}
+
+/// The line of one area: runs by mode, and the injected calls where there are some.
+fn sums(area: &str, of: &[&Row]) -> String {
+    let mut modes: BTreeMap<&str, u32> = BTreeMap::new();
+    of.iter()
+        .for_each(|row| *modes.entry(row.mode).or_default() += 1);
+    let modes: Vec<String> = modes
+        .iter()
+        .map(|(mode, n)| format!("{n} {mode}"))
+        .collect();
+    let failed = of.iter().filter(|row| !row.passed).count();
+    let seconds: f64 = of.iter().map(|row| row.seconds).sum();
+    let mut line = format!(
+        "{area}: {} runs ({}), {failed} failed, {seconds:.1} s",
+        of.len(),
+        modes.join(", ")
+    );
+    // Builds with a planted bug do not count.
+    let sound = of
+        .iter()
+        .filter(|row| row.figures.get("corrupt").is_some_and(|n| n == "0"));
+    let injected: u64 = sound
+        .filter_map(|row| row.figures.get("injected")?.parse::<u64>().ok())
+        .sum();
+    if injected > 0 {
+        line.push_str(&format!("; {injected} injected calls, nothing changed"));
+    }
+    line
+}
+
+/// The middle one.
+pub fn median(all: impl Iterator<Item = Duration>) -> Option<Duration> {
+    let mut all: Vec<Duration> = all.collect();
+    all.sort_unstable();
+    all.get(all.len() / 2).copied()
 }

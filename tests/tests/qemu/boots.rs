@@ -4,7 +4,7 @@ use crate::env;
 use libtest_mimic::Trial;
 use ringo_runner::{Board, Machine};
 use std::time::Duration;
-use tests::{Case, image, note};
+use tests::{Case, image, median, note};
 
 pub fn cases() -> Vec<Case> {
     let boots = env("RINGO_BOOTS", 3) as u32;
@@ -60,9 +60,29 @@ pub fn cases() -> Vec<Case> {
 }
 
 pub fn trials() -> Vec<Trial> {
-    vec![Trial::test("boots::idle smp=4", || {
-        idle().map_err(Into::into)
-    })]
+    vec![
+        Trial::test("boots::idle smp=4", || idle().map_err(Into::into)),
+        Trial::test("boots::time to main smp=4", || {
+            time_to_main().map_err(Into::into)
+        }),
+    ]
+}
+
+/// Printed, not judged: it is the host's as much as ours.
+fn time_to_main() -> Result<(), String> {
+    for (name, board) in [("q35", Board::Q35), ("microvm", Board::Microvm)] {
+        let mut m = Machine::new(image()?, "exit_0");
+        (m.smp, m.board) = (4, board);
+        m.args = vec!["exit_0".into()];
+        let boots: Result<Vec<_>, _> = (0..7).map(|_| m.run()).collect();
+        let times = boots.map_err(|e| e.to_string())?;
+        let median = median(times.iter().filter_map(|o| o.boot_to_main)).ok_or("no main")?;
+        note(format!(
+            "QEMU start to main, {name}, 4 CPUs, median of 7: {:.3} s",
+            median.as_secs_f64()
+        ));
+    }
+    Ok(())
 }
 
 /// Processor time of a machine that sleeps, from two sleeps of different length: what boot and end cost falls out.
