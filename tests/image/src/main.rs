@@ -13,6 +13,8 @@ mod wait;
 
 mod bad_ends;
 mod disk;
+#[cfg(ringo_kernel)]
+mod memory;
 mod preempt;
 mod queues;
 #[cfg(ringo_kernel)]
@@ -36,7 +38,7 @@ type Outcome = Result<(), String>;
 type Test = (&'static str, fn() -> Outcome);
 
 #[cfg(ringo_kernel)]
-const BARE: &[&[Test]] = &[regs::TESTS, stacks::TESTS];
+const BARE: &[&[Test]] = &[memory::TESTS, regs::TESTS, stacks::TESTS];
 #[cfg(not(ringo_kernel))]
 const BARE: &[&[Test]] = &[];
 

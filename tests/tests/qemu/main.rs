@@ -12,6 +12,7 @@ mod disk;
 mod fair;
 mod fatal;
 mod life;
+mod memory;
 mod programs;
 mod regs;
 mod stacks;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         regs::cases(),
         wake::cases(),
         stacks::cases(),
+        memory::cases(),
         fair::cases(),
         boots::cases(),
         life::cases(),

@@ -1,0 +1,22 @@
+//! Memory that comes back: with caches at each CPU's hand and without.
+
+use tests::Case;
+
+pub fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    let new = |test, smp| Case::new("memory", test).smp(smp);
+    for smp in [1, 4] {
+        for caches in ["mcache=on", "mcache=off"] {
+            all.push(new("memory_heap", smp).word(caches).named(caches));
+            all.push(
+                new("memory_cross", smp)
+                    .word(caches)
+                    .named(caches)
+                    .arg("objects", 20_000),
+            );
+        }
+        all.push(new("memory_peaks", smp).machine(|m| m.mem_bytes = 1 << 30));
+        all.push(new("memory_stale", smp).word("slice_us=500"));
+    }
+    all
+}
