@@ -17,7 +17,7 @@ impl Sched {
         if self.allp.iter().any(|p| !p.timers.is_empty()) {
             return;
         }
-        let queued = !gl.runq.is_empty();
+        let queued = !gl.runq.is_empty() || gl.trays.iter().any(|t| !t.is_empty());
         drop(gl);
         let text = if queued {
             "checkdead: runnable goroutine although all Ms are idle"

@@ -100,7 +100,13 @@ impl Sched {
     /// `m` is about to idle without a P. What lies in its tray goes back to the global queue if no P is idle: who finds it
     /// there brings a P along. True: something did.
     pub(crate) fn empty_tray(&self, gl: &mut Global, m: &M) -> bool {
-        if m.tray_len.load(Relaxed) == 0 || self.pidle.load(Relaxed) != 0 {
+        self.pidle.load(Relaxed) == 0 && self.put_tray_back(gl, m)
+    }
+
+    /// What lies in the tray of an M that is being listed as idle goes to the global queue: nobody else looks into the tray
+    /// (I-TRAY). True: something did.
+    pub(crate) fn put_tray_back(&self, gl: &mut Global, m: &M) -> bool {
+        if m.tray_len.load(Relaxed) == 0 {
             return false;
         }
         let Global { runq, trays, .. } = gl;

@@ -110,7 +110,7 @@ impl Sched {
         hook: Option<ExitHook>,
         parent: u64,
     ) -> GRef {
-        let p = m.p().expect("newproc needs a P");
+        let p = m.p().expect("a goroutine is started inside blocking()");
         let g = self.gfget(p).unwrap_or_else(|| self.malg());
         let data =
             ((g.stack_top.load(Relaxed) - size_of::<F>()) & !(align_of::<F>() - 1)) as *mut F;
@@ -348,6 +348,6 @@ unsafe extern "C" fn goexit0(_: usize) -> *const arch::Context {
         // SAFETY: `newproc_scoped`'s caller says so; once, `take` saw to it.
         unsafe { (hook.f)(hook.arg) }
     }
-    s.gfput(m.p().expect("goexit0 needs a P"), g);
+    s.gfput(m.p().expect("a goroutine ends inside blocking()"), g);
     s.schedule(m)
 }

@@ -93,6 +93,10 @@ fn running(m: &M) -> GRef {
         1,
         "I-SWITCH: a switch with more than one guard alive"
     );
+    assert!(
+        m.p().is_some(),
+        "a goroutine parks, yields or sleeps inside blocking()"
+    );
     m.curg().expect("a switch without a G")
 }
 

@@ -48,7 +48,7 @@ impl Sched {
     /// # Safety
     /// `f(arg, _)` may be called once, by any M.
     pub(crate) unsafe fn add_timer(&self, m: &M, when_ns: u64, f: TimerFn, arg: usize) {
-        let p = m.p().expect("who adds a timer has a P");
+        let p = m.p().expect("a goroutine sleeps inside blocking()");
         // SAFETY: the caller's promise.
         if unsafe { p.timers.add(when_ns, f, arg) } {
             trace::point!("timer.add");

@@ -96,6 +96,10 @@ impl Sched {
         fn target<F: FnOnce(&M) -> R, R>(_: &Call<F, R>) -> extern "C" fn(usize) {
             on_g0::<F, R>
         }
+        assert!(
+            M::current(&PreemptGuard::new()).p().is_some(),
+            "a goroutine stops the world inside blocking()"
+        );
         self.acquire_world();
         let mut call = Call {
             reason,
@@ -175,6 +179,7 @@ impl Sched {
         }
         p.m.store(core::ptr::null_mut(), Relaxed);
         m.set_p(None);
+        self.put_tray_back(&mut gl, m);
         gl.stopwait -= 1;
         // Release: pairs with the load in `stop_the_world`.
         self.stopwait.store(gl.stopwait, Release);

@@ -400,3 +400,24 @@ fn a_locked_goroutine_stays_on_its_cpu() {
         });
     }
 }
+
+/// Locked Gs are delivered while the world is stopped and started around them: none is lost.
+#[test]
+fn locked_goroutines_and_stops_of_the_world() {
+    run(4, 4, || {
+        for i in 0..12usize {
+            go(move || {
+                sched::lock_to_cpu();
+                let here = cpu();
+                for k in 0..60 {
+                    if i == 0 {
+                        sched::set_gomaxprocs(1 + k % 4);
+                    }
+                    yield_now();
+                    assert_eq!(cpu(), here);
+                }
+            })
+        }
+        until(|| num_goroutine() == 1);
+    });
+}
