@@ -78,7 +78,8 @@ fn main() -> Outcome {
 #[macro_export]
 macro_rules! ensure {
     ($cond:expr, $($text:tt)+) => {
-        if !$cond {
+        let holds: bool = $cond;
+        if !holds {
             return Err(::alloc::format!($($text)+));
         }
     };

@@ -30,6 +30,7 @@ pub fn param(key: &str, default: u64) -> u64 {
 }
 
 /// Plants the bug of the injected call whose number is given as `bug`, in an image that was built for that.
+#[cfg(ringo_kernel)]
 pub fn plant_bug() {
     #[cfg(ringo_bug = "injection")]
     {

@@ -134,7 +134,7 @@ fn random_state(rng: &mut Rng, loops: u64) -> Seen {
         // A normal number: integer bit set, exponent near the middle.
         let (mantissa, exponent) = (
             w() | 1 << 63,
-            0x3f00 + w() as u16 % 0x1ff | (w() as u16 & 1) << 15,
+            (0x3f00 + w() as u16 % 0x1ff) | ((w() as u16 & 1) << 15),
         );
         st[..8].copy_from_slice(&mantissa.to_le_bytes());
         st[8..10].copy_from_slice(&exponent.to_le_bytes());

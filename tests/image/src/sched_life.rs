@@ -110,7 +110,7 @@ fn life_large_closures() -> Outcome {
         let data = [seed; N];
         let wide = Wide([seed; 8]);
         let got = spawn(move || {
-            let aligned = (&raw const wide).addr() % 64 == 0;
+            let aligned = (&raw const wide).addr().is_multiple_of(64);
             data.iter().chain(&wide.0).all(|w| *w == seed) && aligned
         })
         .join();

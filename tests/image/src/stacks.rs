@@ -287,7 +287,8 @@ fn hundred_thousand() -> Outcome {
     for (round, peak) in peaks.iter_mut().enumerate() {
         static PARKED: AtomicU64 = AtomicU64::new(0);
         static ENDED: AtomicU64 = AtomicU64::new(0);
-        (PARKED.store(0, SeqCst), ENDED.store(0, SeqCst));
+        PARKED.store(0, SeqCst);
+        ENDED.store(0, SeqCst);
         let free = mem::frames::free_frames();
         let (gate, at_gate) = chan::<()>(0);
         for _ in 0..n {
@@ -298,7 +299,7 @@ fn hundred_thousand() -> Outcome {
                 assert_eq!(at_gate.recv(), None);
                 bump(&ENDED);
             });
-            if PARKED.load(Relaxed) % 64 == 0 {
+            if PARKED.load(Relaxed).is_multiple_of(64) {
                 yield_now() // so that they park while others are being made
             }
         }
@@ -323,7 +324,7 @@ fn hundred_thousand() -> Outcome {
     }
     figure!("gs", n);
     figure!("bytes_each", used / n);
-    figure!("peak_mib", peaks[0] * PAGE_BYTES as u64 >> 20);
+    figure!("peak_mib", (peaks[0] * PAGE_BYTES as u64) >> 20);
     ensure!(
         peaks[2] * 100 <= peaks[0] * 105,
         "frames in use at the peak of each round: {peaks:?}"

@@ -237,7 +237,7 @@ fn wake_burst() -> Outcome {
             }
         });
     }
-    let parked = || until(|| RAN.load(Acquire) % BURST == 0 && sem.available() == 0);
+    let parked = || until(|| RAN.load(Acquire).is_multiple_of(BURST) && sem.available() == 0);
     (0..200).for_each(|_| yield_now());
     let before = counts();
     let mut rng = chance(2);
