@@ -7,13 +7,14 @@ ringo::main!(main);
 /// Each call keeps a piece of stack; the black boxes keep the compiler from turning it into a loop.
 #[inline(never)]
 #[expect(unconditional_recursion, reason = "that is the point")]
-fn deeper(level: u64) -> u64 {
+fn deeper(level: u64, top: usize) -> u64 {
     let mut room = [level; 32];
     core::hint::black_box(&mut room);
+    let here = (&raw const room).addr();
     if level.is_multiple_of(100) {
-        println!("level {level}, at most {} KiB down", level * 300 / 1024);
+        println!("level {level}, {} KiB down", (top.max(here) - here) / 1024);
     }
-    deeper(level + 1) + core::hint::black_box(room)[0]
+    deeper(level + 1, top.max(here)) + core::hint::black_box(room)[0]
 }
 
 fn main() {
@@ -22,5 +23,5 @@ fn main() {
             "on the host machine the guard page is the operating system's, and the report is shorter"
         );
     }
-    println!("{}", spawn(|| deeper(0)).join());
+    println!("{}", spawn(|| deeper(0, 0)).join());
 }
