@@ -43,6 +43,7 @@ fn figures(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcome) 
         "smp": checked.smp,
         "procs": checked.procs.unwrap_or(checked.smp),
         "exit": outcome.exit,
+        "status": outcome.event("exit").map(|event| event["code"].clone()),
         "boot_to_main_s": outcome.boot_to_main.map(seconds),
         "wall_s": seconds(outcome.wall),
         "cpu_s": seconds(outcome.cpu_time),
