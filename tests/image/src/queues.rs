@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use ringo::prelude::*;
 use sched::{G, GQueue, GRef, RING, RunQueue};
+use trace::points::{self, Action};
 
 pub const TESTS: &[Test] = &[
     ("ring_alone", ring_alone),
@@ -77,6 +78,11 @@ fn ring_thieves() -> Outcome {
     static DONE: AtomicBool = AtomicBool::new(false);
     static TAKEN: [AtomicU64; GS] = [const { AtomicU64::new(0) }; GS];
     static STOLEN: AtomicU64 = AtomicU64::new(0);
+    static OVERFLOWS: AtomicU64 = AtomicU64::new(0);
+    // The windows of both sides, drawn out.
+    for point in ["runq.steal", "runq.overflow"] {
+        points::arm(point, Action::DelayNs(200)).map_err(|e| e.to_string())?;
+    }
     let victim = OWNED.get_or_init(RunQueue::new);
     let rounds = param("rounds", 100);
     let take = |g: GRef| bump(&TAKEN[g.id() as usize]);
@@ -93,7 +99,9 @@ fn ring_thieves() -> Outcome {
                             take(g);
                         }
                     }
-                    spin(rng.below(100));
+                    // Now and then for long enough that the ring runs over.
+                    let most = if rng.below(64) == 0 { 50_000 } else { 100 };
+                    spin(rng.below(most));
                     // One P may have to run several of us.
                     if rng.below(1000) == 0 {
                         yield_now()
@@ -124,6 +132,7 @@ fn ring_thieves() -> Outcome {
             } else if victim.put(*g).is_err() {
                 take(*g);
                 if let Some(mut half) = victim.take_half() {
+                    bump(&OVERFLOWS);
                     while let Some(g) = half.pop() {
                         take(g);
                     }
@@ -143,6 +152,7 @@ fn ring_thieves() -> Outcome {
     thieves.into_iter().for_each(|t| t.join());
     let wrong = TAKEN.iter().filter(|n| n.load(Relaxed) != rounds).count();
     figure!("puts", rounds * GS as u64);
+    figure!("overflows", OVERFLOWS.load(Relaxed));
     figure!("stolen", STOLEN.load(Relaxed));
     ensure!(
         wrong == 0,
@@ -152,6 +162,7 @@ fn ring_thieves() -> Outcome {
         sched::gomaxprocs() == 1 || STOLEN.load(Relaxed) > 0,
         "nothing was stolen"
     );
+    ensure!(OVERFLOWS.load(Relaxed) > 0, "the ring never ran over");
     Ok(())
 }
 
