@@ -308,7 +308,8 @@ mod tests {
                 q.put(*g).unwrap()
             }
             assert_eq!(drain(&q), (0..n as u64).collect::<Vec<_>>());
-            assert!(q.is_empty() && q.len() == 0);
+            assert!(q.is_empty());
+            assert_eq!(q.len(), 0);
         }
     }
 
