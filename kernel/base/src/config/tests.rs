@@ -30,6 +30,7 @@ fn every_key_is_stored() {
         queue: Queue::Global,
         runnext: false,
         sysmon: false,
+        handoff: false,
         spin: false,
         mcache: false,
         stack_kib: 64,
