@@ -13,16 +13,22 @@ static CONTROL: Lock<()> = Lock::new(());
 /// Writes all of `bytes` to the control channel as one unit, however long the host keeps the CPU that writes another one.
 /// Only once the machine is ending, when that CPU may be stopped for good, the wait is bounded.
 pub fn control_write(bytes: &[u8]) {
-    let write = |_: &mut ()| {
-        // SAFETY: reads `bytes` only; the port takes any byte. DF is clear by the ABI.
-        unsafe {
-            asm!("rep outsb", in("dx") PORT, inout("rsi") bytes.as_ptr() => _, inout("rcx") bytes.len() => _,
-                 options(nostack, readonly, preserves_flags))
-        };
-    };
     if nmi::is_ending() {
-        CONTROL.with_or_break(SPINS, write)
+        CONTROL.with_or_break(SPINS, |(), broken| {
+            if broken {
+                out(b"\n"); // the holder was stopped in the middle of its line
+            }
+            out(bytes)
+        })
     } else {
-        CONTROL.with(write)
+        CONTROL.with(|()| out(bytes))
     }
+}
+
+fn out(bytes: &[u8]) {
+    // SAFETY: reads `bytes` only; the port takes any byte. DF is clear by the ABI.
+    unsafe {
+        asm!("rep outsb", in("dx") PORT, inout("rsi") bytes.as_ptr() => _, inout("rcx") bytes.len() => _,
+             options(nostack, readonly, preserves_flags))
+    };
 }

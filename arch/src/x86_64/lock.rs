@@ -37,14 +37,15 @@ impl<T> Lock<T> {
 
     /// For the end of the machine: tries `spins` times, then runs `f` all the same; whoever held the lock may be stopped.
     /// Once the others are being stopped, a broken lock is free afterwards: the next line of a report need not wait again.
-    pub fn with_or_break<R>(&self, spins: usize, f: impl FnOnce(&mut T) -> R) -> R {
+    /// `f` is told whether the lock was broken.
+    pub fn with_or_break<R>(&self, spins: usize, f: impl FnOnce(&mut T, bool) -> R) -> R {
         preempt_disable();
         let mine = (0..spins).any(|_| {
             core::hint::spin_loop();
             self.try_take()
         });
         // SAFETY: ours, or broken on purpose: the devices behind these locks take interleaved bytes without harm.
-        let r = f(unsafe { &mut *self.value.get() });
+        let r = f(unsafe { &mut *self.value.get() }, !mine);
         if mine || super::nmi::is_ending() {
             self.taken.store(false, Release); // pairs with the Acquire in `try_take`
         }

@@ -33,7 +33,7 @@ pub fn console_write(bytes: &[u8]) {
 
 /// [`console_write`] for a machine that is ending: waits a bounded time for the lock, then writes without it.
 pub fn panic_console_write(bytes: &[u8]) {
-    CONSOLE.with_or_break(PANIC_SPINS, |c| c.write(bytes));
+    CONSOLE.with_or_break(PANIC_SPINS, |c, _| c.write(bytes));
 }
 
 /// The next byte that came in, if any.

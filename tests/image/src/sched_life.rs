@@ -170,12 +170,16 @@ fn life_chain() -> Outcome {
 
 /// Go: GetgThreadSwitch. Who am I, after moving to another CPU.
 fn life_current() -> Outcome {
-    let gs: Vec<_> = (0..4 * sched::gomaxprocs() as u64)
+    static MOVES: AtomicU64 = AtomicU64::new(0);
+    let procs = sched::gomaxprocs() as u64;
+    let gs: Vec<_> = (0..4 * procs)
         .map(|stream| {
             spawn(move || {
-                let (me, mut rng, mut moved, mut cpu) =
-                    (current().id(), chance(stream), 0u64, usize::MAX);
-                for _ in 0..param("rounds", 2000) {
+                let (me, mut rng, mut cpu) = (current().id(), chance(stream), usize::MAX);
+                // On many CPUs until that has been seen often, however the host deals them out.
+                let mut rounds = 0;
+                while rounds < param("rounds", 2000) || (MOVES.load(Relaxed) < 200 && procs > 1) {
+                    rounds += 1;
                     match rng.below(8) {
                         0 => sleep(Duration::from_nanos(1)),
                         1 => drop(base::PreemptGuard::new()),
@@ -183,19 +187,16 @@ fn life_current() -> Outcome {
                     }
                     assert_eq!(current().id(), me);
                     let here = ringo::machine::cpu();
-                    moved += u64::from(here != cpu);
+                    if here != cpu {
+                        bump(&MOVES);
+                    }
                     cpu = here;
                 }
-                moved
             })
         })
         .collect();
-    let moved: u64 = gs.into_iter().map(|g| g.join()).sum();
-    figure!("moves", moved);
-    ensure!(
-        sched::gomaxprocs() == 1 || moved > 100,
-        "hardly any G moved to another CPU: {moved}"
-    );
+    gs.into_iter().for_each(|g| g.join());
+    figure!("moves", MOVES.load(Relaxed));
     Ok(())
 }
 

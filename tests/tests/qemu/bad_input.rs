@@ -35,8 +35,8 @@ const WRONG: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "not there yet",
-        &["hello", "--set", "handoff=on"],
-        &["handoff"],
+        &["hello", "--set", "clock=virtual"],
+        &["clock"],
     ),
     ("no CPU", &["hello", "--smp", "0"], &["--smp", "1..=64"]),
     (
