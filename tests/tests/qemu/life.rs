@@ -14,8 +14,8 @@ pub fn cases() -> Vec<Case> {
         ] {
             for mode in [DEFAULT, NO_NET] {
                 let case = Case::new("life", test).smp(smp).mode(mode);
-                all.push(if test == "life_park_ready" && smp == 4 {
-                    case.arg("rounds", 4000)
+                all.push(if test == "life_park_ready" {
+                    case.arg("rounds", 12_000 / u64::from(smp))
                 } else {
                     case
                 });

@@ -19,13 +19,13 @@ pub fn cases() -> Vec<Case> {
         new("stack_nested")
             .smp(2)
             .word("slice_us=20")
-            .arg("nested", 3000),
+            .arg("nested", 1500),
         new("stack_nested").smp(4).word("slice_us=20"),
         new("stack_page_1"),
     ];
-    for smp in [1, 4] {
+    for (smp, gs) in [(1, 30_000), (4, 100_000)] {
         let giga = |m: &mut ringo_runner::Machine| m.mem_bytes = 1 << 30;
-        all.push(new("hundred_thousand").smp(smp).machine(giga));
+        all.push(new("hundred_thousand").smp(smp).arg("gs", gs).machine(giga));
     }
     for smp in [1, 2] {
         for test in [
