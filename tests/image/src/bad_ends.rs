@@ -159,13 +159,14 @@ fn panic_main() -> Outcome {
 
 #[inline(never)]
 fn starts_it() -> JoinHandle<u32> {
-    spawn(|| fails_here(11))
+    spawn(|| {
+        println!("fails in goroutine {}", current().id());
+        fails_here(11)
+    })
 }
 
 fn panic_goroutine() -> Outcome {
-    let h = starts_it();
-    println!("goroutine {}", h.id());
-    h.join();
+    starts_it().join();
     Ok(())
 }
 

@@ -96,6 +96,23 @@ fn ok_exits() -> Vec<Case> {
     ]
 }
 
+/// The report is about the goroutine that said before that it would fail.
+fn names_the_goroutine(o: &Outcome) -> Result<(), String> {
+    let text = text(o);
+    let said = text
+        .lines()
+        .find_map(|l| l.strip_prefix("fails in goroutine "));
+    let line = format!(
+        "goroutine {} [running]:",
+        said.ok_or("nobody said so before")?
+    );
+    if text.contains(&line) {
+        Ok(())
+    } else {
+        Err(format!("the report does not say \"{line}\""))
+    }
+}
+
 /// Every line of the storm, once and in one piece.
 fn all_lines_are_whole(o: &Outcome) -> Result<(), String> {
     for (text, name, letter) in [(&o.stdout, "out", "x"), (&o.stderr, "err", "y")] {
@@ -161,7 +178,7 @@ fn panics() -> Vec<Case> {
             .says("fails_here"),
         fatal("panic_goroutine")
             .says("index is 11")
-            .says("goroutine 2 [running]:")
+            .judge(names_the_goroutine)
             .says("fails_here")
             .says("created by goroutine 1 at tests/image/src/bad_ends.rs:"),
         fatal("panic_after_goexit")

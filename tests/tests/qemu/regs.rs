@@ -41,11 +41,8 @@ pub fn cases() -> Vec<Case> {
         (3, "red zone"),
         (4, "rflags"),
     ] {
-        cases.push(
-            planted("registers", name, bug)
-                .arg("inj", 100_000)
-                .says("CORRUPT"),
-        );
+        // A changed register is reported by the test, or `core` trips over it first.
+        cases.push(planted("registers", name, bug).arg("inj", 100_000));
     }
     // The count is raised too late: a frame on page 1 looks like an overflow.
     cases.push(planted("stack_nested", "count", 5).says("stack overflow: goroutine"));
