@@ -10,7 +10,7 @@ fn registers(inj: u64) -> Case {
         n => Err(format!("{n:?} injected calls of {inj}")),
     };
     Case::new("registers", "registers")
-        .word("slice_us=60")
+        .word("slice_us=30")
         .arg("inj", inj)
         .judge(enough)
         .limit(1200)
@@ -31,7 +31,7 @@ pub fn cases() -> Vec<Case> {
             .kernel(|| mutant("injection"));
         mutant
             .smp(1)
-            .word("slice_us=60")
+            .word("slice_us=30")
             .arg("bug", bug)
             .expect(Expect::Failure)
     };
