@@ -47,6 +47,7 @@ const MUTANTS: &[(&str, &str, &str)] = &[
     ("wakep_no_fence", "idle::make_against_idle", DEADLOCK),
     ("recheck_no_fence", "idle::make_against_idle", DEADLOCK),
     ("no_recheck", "idle::make_against_idle", DEADLOCK),
+    ("recheck_no_woken", "idle::woken_against_idle", DEADLOCK),
     ("stopm_no_look", "idle::make_against_transit", DEADLOCK),
     (
         "startm_no_needspinning",

@@ -1,11 +1,12 @@
-//! Endless loops without a call on every P, and a ticker beside them. `-- N`: loops. Try `--procs 1`, and `--set preempt=off`.
+//! Endless loops without a call on every P, and a ticker beside them. `-- N`: loops. Try `--procs 1`, and `--set wakeup=off` (Go's way),
+//! and `--set preempt=off`.
 #![no_std]
 #![no_main]
 use ringo::machine;
 use ringo::prelude::*;
 ringo::main!(main);
 
-const TICK: Duration = Duration::from_millis(5);
+const TICK: Duration = Duration::from_millis(1);
 const RUN: Duration = Duration::from_secs(3);
 
 /// The loop that nobody but a timer interrupt can stop. On the host machine nothing can, so there it gives way by itself.
@@ -32,11 +33,14 @@ fn main() -> Result<(), String> {
             "nobody is preempted: once a loop has each P the ticker never runs again, and --timeout ends this run"
         );
     }
+    if machine::preempts() && !machine::wakes_preempt() {
+        println!("as in Go, the ticker waits for the end of somebody's slice when it is woken");
+    }
     for _ in 0..hogs {
         go(hog);
     }
 
-    let before = machine::counts().preemptions;
+    let before = machine::counts();
     let start = Instant::now();
     let mut late: Vec<Duration> = Vec::new();
     let mut due = start + TICK;
@@ -48,7 +52,8 @@ fn main() -> Result<(), String> {
         due = now + TICK;
     }
 
-    let (took, preempted) = (start.elapsed(), machine::counts().preemptions - before);
+    let (took, after) = (start.elapsed(), machine::counts());
+    let preempted = after.preemptions - before.preemptions;
     late.sort_unstable();
     let at = |percent: usize| late[(late.len() - 1) * percent / 100];
     let slices = |d: Duration| d.as_secs_f64() / slice.as_secs_f64();
@@ -70,7 +75,11 @@ fn main() -> Result<(), String> {
     }
     // A host with fewer free cores than we have CPUs takes its own time off them; a slice is then longer by the clock.
     let real = took * procs as u32 / preempted.max(1) as u32;
-    println!("a loop ran {real:.1?} at a stretch; {preempted} times one was made to give way");
+    println!("a loop's slice lasted {real:.1?}; {preempted} times one was over");
+    println!(
+        "{} times a loop gave way to the ticker for a moment, its slice kept",
+        after.gave_way - before.gave_way
+    );
     if at(50) > 2 * slice.max(real) {
         return Err("the ticker does not get its turn within two slices".to_string());
     }

@@ -88,7 +88,7 @@ impl Config {
         procs: None,
         preempt: Preempt::Async,
         slice_us: 10_000,
-        wakeup: false,
+        wakeup: true,
         min_run_us: 100,
         steal: Steal::Half,
         queue: Queue::Local,

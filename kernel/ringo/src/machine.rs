@@ -34,6 +34,11 @@ pub fn preempts() -> bool {
     !IS_HOST && crate::start::config().preempt == base::config::Preempt::Async
 }
 
+/// Whether who is woken by the clock or a device may take a running goroutine's place.
+pub fn wakes_preempt() -> bool {
+    preempts() && crate::start::config().wakeup
+}
+
 /// Whether a P without work takes some from others.
 pub fn steals() -> bool {
     crate::start::config().steal != base::config::Steal::Off
@@ -74,6 +79,8 @@ pub struct Counts {
     pub stolen: u64,
     /// Goroutines that lost their CPU at the end of a slice.
     pub preemptions: u64,
+    /// Goroutines that gave way for a moment to one that the clock or a device woke.
+    pub gave_way: u64,
     /// Times that a CPU halted for want of work.
     pub halts: u64,
     /// CPUs that were woken for work.
@@ -91,6 +98,7 @@ pub fn counts() -> Counts {
         sum.steals += s.steals.load(Relaxed);
         sum.stolen += s.stolen.load(Relaxed);
         sum.preemptions += s.preemptions.load(Relaxed);
+        sum.gave_way += s.gave_way.load(Relaxed);
         sum.halts += s.halts.load(Relaxed);
         sum.wakes += s.wakes.load(Relaxed);
         sum.timers += s.timers.load(Relaxed);

@@ -24,6 +24,16 @@ impl Sched {
                 }
             }
             (Place::LocalTail, Some(p)) => self.runqput_tail(p, g),
+            (Place::Woken, Some(p)) => {
+                if let Err(g) = p.wakeup.put_woken(g) {
+                    self.runqput_tail(p, g)
+                }
+            }
+            (Place::BehindWoken, Some(p)) => {
+                if let Some(old) = p.wakeup.put_preempted(g) {
+                    self.runqput_tail(p, old)
+                }
+            }
             (Place::GlobalTail, _) | (_, None) => self.globrunqput(g),
         }
     }

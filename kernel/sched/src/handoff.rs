@@ -23,7 +23,6 @@
 //! others find them, and it counts as neither idle nor running until an M comes free.
 
 use crate::g::{GRef, GStatus};
-use crate::gqueue::GQueue;
 use crate::m::M;
 use crate::p::P;
 use crate::park::current;
@@ -213,7 +212,7 @@ impl Sched {
     pub(crate) fn handoffp(&self, p: &'static P) {
         trace::point!("handoff.p");
         trace::emit(trace::Kind::Handoff, 0, p.id() as u32);
-        let work = !p.runq.is_empty() || self.runqsize() != 0;
+        let work = p.has_work() || self.runqsize() != 0;
         let nobody_looks = self.nmspinning() + self.npidle() == 0;
         let mut gl = self.lock.lock();
         if self.gcwaiting.load(Relaxed) {
@@ -228,7 +227,7 @@ impl Sched {
             drop(gl);
             return self.notewakeup(m);
         }
-        if p.runq.is_empty() && p.timers.is_empty() {
+        if !p.has_work() && p.timers.is_empty() {
             self.pidle
                 .store(self.pidle.load(Relaxed) | 1 << p.id(), Relaxed);
             drop(gl);
@@ -239,10 +238,7 @@ impl Sched {
 
     /// No M is free: what the P holds goes where others find it.
     fn strand(&self, mut gl: SpinGuard<'_, Global>, p: &'static P) {
-        let mut q = GQueue::new();
-        while let Some((g, _)) = p.runq.get() {
-            q.push_back(g)
-        }
+        let mut q = p.drain();
         gl.runq.append(&mut q);
         self.runqsize.store(gl.runq.len(), Release);
         gl.stranded |= 1 << p.id();
@@ -327,7 +323,7 @@ impl Sched {
 
     /// Is there a use for the P of a call?
     fn somebody_waits(&self, p: &P) -> bool {
-        !p.runq.is_empty() || self.runqsize() != 0 || self.nmspinning() + self.npidle() == 0
+        p.has_work() || self.runqsize() != 0 || self.nmspinning() + self.npidle() == 0
     }
 
     /// Has the same call been seen before? Touched by sysmon alone.

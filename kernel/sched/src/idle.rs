@@ -58,10 +58,7 @@ impl Sched {
 
     /// Take its P away from `m` and put it on the idle list.
     fn pidleput(&self, _lock: &mut Global, m: &M, p: &'static P) {
-        debug_assert!(
-            p.runq.is_empty() || self.stopping.load(Relaxed),
-            "I-IDLE-EMPTY"
-        );
+        debug_assert!(!p.has_work() || self.stopping.load(Relaxed), "I-IDLE-EMPTY");
         p.m.store(core::ptr::null_mut(), Relaxed);
         m.set_p(None);
         self.pidle
@@ -292,7 +289,7 @@ impl Sched {
                 && self
                     .allp
                     .iter()
-                    .any(|p| self.pidle.load(Relaxed) & bit(p.id()) == 0 && !p.runq.is_empty());
+                    .any(|p| self.pidle.load(Relaxed) & bit(p.id()) == 0 && p.has_work());
         work && self.take_idle_p(m, true)
     }
 

@@ -26,7 +26,7 @@
 //! | how a G is born and dies | `newproc` |
 //! | how a G stays on one CPU | `locked` |
 //! | what becomes of the P of a G that blocks its CPU | `handoff` |
-//! | how a G loses its CPU | `preempt` `tick` `sysmon` |
+//! | how a G loses its CPU | `preempt` `tick` `wakeup` `sysmon` |
 //! | how everybody stops at once, how Ps come and go | `stw` |
 //! | what happens when nobody can go on | `deadlock` |
 //!
@@ -61,6 +61,7 @@ mod sysmon;
 pub mod testing;
 mod tick;
 pub mod timers;
+mod wakeup;
 
 pub use deadlock::{CreatedBy, Header};
 pub use g::{ExitHook, G, GRef, GStatus, WaitReason};

@@ -30,6 +30,8 @@ pub struct MStats {
     pub stolen: AtomicU64,
     /// Gs that lost their CPU at the end of a slice.
     pub preemptions: AtomicU64,
+    /// Gs that gave way to one that was woken.
+    pub gave_way: AtomicU64,
     /// Safe points: injected calls and guards whose drop found work pending.
     pub safe_points: AtomicU64,
     /// Times that it went idle without a P.
@@ -50,6 +52,7 @@ impl MStats {
             steals: z(),
             stolen: z(),
             preemptions: z(),
+            gave_way: z(),
             safe_points: z(),
             stops: z(),
             halts: z(),
@@ -91,6 +94,8 @@ pub struct M {
     pub(crate) tick_saw: AtomicU32,
     /// The next G begins a slice of its own even if it comes from `runnext`: the one before was preempted.
     pub(crate) fresh_slice: AtomicBool,
+    /// It runs timers or serves devices: who is readied meanwhile was woken by the clock or a device.
+    pub(crate) serving: AtomicBool,
     /// Runs from `runnext` in a row.
     pub(crate) chain: AtomicU32,
     /// Gs that were made and that ended on this M: their difference over all Ms is how many exist.
@@ -127,6 +132,7 @@ impl M {
             next_tick_ns: AtomicU64::new(0),
             tick_saw: AtomicU32::new(0),
             fresh_slice: AtomicBool::new(false),
+            serving: AtomicBool::new(false),
             chain: AtomicU32::new(0),
             created: AtomicU64::new(0),
             ended: AtomicU64::new(0),

@@ -4,6 +4,7 @@
 
 use crate::g::{GRef, GStatus, WaitReason};
 use crate::m::M;
+use crate::p::P;
 use crate::park::Commit;
 use crate::policy::Event;
 use crate::sched::{Hooks, Sched};
@@ -123,6 +124,13 @@ impl Sched {
         self.wakep()
     }
 
+    /// What the clock does for a G, here a new one, at a safe point of `m`.
+    pub fn model_woken(&self, m: &M, g: GRef) {
+        make_runnable(g);
+        self.runqput(m, g, Event::Woken);
+        self.wakep()
+    }
+
     /// A new G for the global queue, as one comes there that gave way, and somebody woken for it.
     pub fn model_new_global(&self, m: &M, g: GRef) {
         make_runnable(g);
@@ -225,6 +233,6 @@ impl Sched {
 
     /// Is there work on any queue? Once all threads have ended.
     pub fn model_work_left(&self) -> bool {
-        self.runqsize() != 0 || self.allp.iter().any(|p| !p.runq.is_empty())
+        self.runqsize() != 0 || self.allp.iter().any(P::has_work)
     }
 }

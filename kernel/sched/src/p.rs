@@ -14,6 +14,8 @@ use crate::gqueue::GQueue;
 use crate::m::M;
 use crate::runq::RunQueue;
 use crate::timers::Timers;
+use crate::wakeup::Wakeup;
+use base::mutant::mutant;
 use base::rng::Rng;
 use base::shim::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use core::cell::UnsafeCell;
@@ -41,6 +43,8 @@ pub struct P {
     pub(crate) schedtick: AtomicU32,
     /// Sleepers and the like.
     pub timers: Timers,
+    /// Gs that the clock or a device woke, and the one that gave way to them.
+    pub(crate) wakeup: Wakeup,
     /// M that holds it; null when idle.
     pub(crate) m: AtomicPtr<M>,
     /// Whether its M runs a G in a blocking call: `handoff.rs`.
@@ -70,6 +74,7 @@ impl P {
             runq: RunQueue::new(),
             schedtick: AtomicU32::new(0),
             timers: Timers::new(),
+            wakeup: Wakeup::new(),
             m: AtomicPtr::new(core::ptr::null_mut()),
             call: AtomicU32::new(crate::handoff::NONE),
             syscalltick: AtomicU32::new(0),
@@ -94,6 +99,24 @@ impl P {
     /// Does an M hold it?
     pub fn is_running(&self) -> bool {
         !self.m.load(Relaxed).is_null()
+    }
+
+    /// Does any G wait here? Right at some instant during the call: nothing moves between the two queues, except that
+    /// its owner wakes somebody afterwards.
+    pub fn has_work(&self) -> bool {
+        !self.runq.is_empty() || !self.wakeup.queue.is_empty() && !mutant("recheck_no_woken")
+    }
+
+    /// Take all Gs out, in the order in which they would have run.
+    pub(crate) fn drain(&self) -> GQueue {
+        let mut q = GQueue::new();
+        while let Some(g) = self.wakeup.take_any() {
+            q.push_back(g)
+        }
+        while let Some((g, _)) = self.runq.get() {
+            q.push_back(g)
+        }
+        q
     }
 
     /// How many slices were begun on it.

@@ -141,7 +141,8 @@ impl Sched {
         g.set_status(GStatus::Waiting, GStatus::Runnable);
         trace::emit(trace::Kind::GoReady, g.id(), 0);
         trace::point!("ready.queue");
-        self.runqput(m, g, Event::Ready);
+        let woken = m.serving.load(Relaxed);
+        self.runqput(m, g, if woken { Event::Woken } else { Event::Ready });
         self.wakep();
     }
 }
@@ -189,7 +190,7 @@ pub(crate) fn requeue_running(event: Event) -> *const arch::Context {
     let g = running(m);
     s.dropg(m, g);
     g.set_status(GStatus::Running, GStatus::Runnable);
-    if !matches!(event, Event::Preempted | Event::Stopped) {
+    if matches!(event, Event::Yielded | Event::YieldedLocally) {
         trace::emit(trace::Kind::GoYield, g.id(), 0)
     }
     s.runqput(m, g, event);

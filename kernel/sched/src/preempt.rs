@@ -9,6 +9,7 @@ use crate::m::count;
 use crate::park::{requeue_running, try_current};
 use crate::policy::Event;
 use crate::schedule::m_on_g0;
+use crate::wakeup::Verdict;
 use base::config::Preempt;
 use base::shim::Ordering::*;
 
@@ -41,14 +42,26 @@ unsafe extern "C" fn safe_point_m(_: usize) -> *const arch::Context {
     if m.tray_len.load(Relaxed) != 0 {
         return requeue_running(Event::YieldedLocally); // the G that is locked to this CPU goes first
     }
-    let over = m.p().is_some_and(|p| s.serve_pending(m, p));
-    if over && s.cfg.preempt != Preempt::Off {
-        count(&m.stats.preemptions);
-        trace::emit(trace::Kind::GoPreempt, g.id(), 0);
-        m.fresh_slice.store(true, Relaxed);
-        return requeue_running(Event::Preempted);
-    }
-    &g.ctx
+    let verdict = m.p().map_or(Verdict::GoOn, |p| s.serve_pending(m, p));
+    let event = match verdict {
+        Verdict::GoOn => return &g.ctx,
+        _ if s.cfg.preempt == Preempt::Off => return &g.ctx,
+        Verdict::SliceOver => {
+            m.fresh_slice.store(true, Relaxed);
+            count(&m.stats.preemptions);
+            Event::Preempted
+        }
+        Verdict::GiveWay | Verdict::BehindOthers => {
+            count(&m.stats.gave_way);
+            if verdict == Verdict::GiveWay {
+                Event::GaveWay
+            } else {
+                Event::YieldedLocally
+            }
+        }
+    };
+    trace::emit(trace::Kind::GoPreempt, g.id(), 0);
+    requeue_running(event)
 }
 
 /// Give way if the slice is over: for loops without calls on machines or settings that cannot interrupt them

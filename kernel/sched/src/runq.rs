@@ -89,18 +89,27 @@ impl RunQueue {
     /// Owner: next G, and whether it inherits the slice (true for `runnext`).
     #[inline]
     pub fn get(&self) -> Option<(GRef, bool)> {
+        match self.take_next() {
+            Some(g) => Some((g, true)),
+            None => self.get_ring().map(|g| (g, false)),
+        }
+    }
+
+    /// Owner: what is in `runnext`.
+    #[inline]
+    pub fn take_next(&self) -> Option<GRef> {
         let next = self.runnext.load(Relaxed);
         // A thief may take it meanwhile, but only the owner sets it: one try is enough.
-        if !next.is_null()
-            && self
+        if next.is_null()
+            || self
                 .runnext
                 .compare_exchange(next, core::ptr::null_mut(), AcqRel, Relaxed)
-                .is_ok()
+                .is_err()
         {
-            // SAFETY: only Gs are put in.
-            return unsafe { GRef::from_ptr(next) }.map(|g| (g, true));
+            return None;
         }
-        self.get_ring().map(|g| (g, false))
+        // SAFETY: only Gs are put in.
+        unsafe { GRef::from_ptr(next) }
     }
 
     /// Owner: next G of the ring, whatever `runnext` holds.

@@ -8,12 +8,13 @@ use crate::m::{M, count};
 use crate::p::P;
 use crate::sched::Sched;
 use crate::steal::Stolen;
+use crate::wakeup::Verdict;
 use base::config::Preempt;
 use base::shim::Ordering::*;
 
 /// Every so many slices the global queue is looked at first, or two Gs that keep each other on the local queue would
 /// starve it.
-const GLOBAL_EVERY: u32 = 61;
+pub(crate) const GLOBAL_EVERY: u32 = 61;
 
 /// Runs from `runnext` in a row where no clock ends the chain's slice (host machine, `preempt=off`). Elsewhere the slice
 /// bounds them (Go turns `runnext` off on such machines; a bound keeps its use).
@@ -72,7 +73,17 @@ impl Sched {
             if let Some(g) = self.take_tray(m) {
                 return Some(Found { g, inherit: false });
             }
+            if p.wakeup.any()
+                && let Some(found) = self.find_woken(m, p, false)
+            {
+                return Some(found);
+            }
             if let Some(found) = self.find_local(m, p).or_else(|| self.find_global(p)) {
+                return Some(found);
+            }
+            if p.wakeup.any()
+                && let Some(found) = self.find_woken(m, p, true)
+            {
                 return Some(found);
             }
             if self.procs() > 1 && (m.spinning.load(Relaxed) || self.may_spin()) {
@@ -93,7 +104,7 @@ impl Sched {
     #[inline]
     fn look_at_timers(&self, m: &M, p: &P) {
         if cfg!(ringo_kernel) {
-            if arch::pending() != 0 && self.serve_pending(m, p) {
+            if arch::pending() != 0 && self.serve_pending(m, p) == Verdict::SliceOver {
                 // The slice ended between two Gs: who comes from `runnext` now does not inherit it.
                 m.fresh_slice.store(true, Relaxed);
                 m.chain.store(CHAIN_OVER, Relaxed)

@@ -93,7 +93,12 @@ impl Sched {
                     #[cfg(not(ringo_loom))]
                     arch::spin_wait_ns(RUNNEXT_BACKOFF_NS);
                 }
-                if let Some((g, n)) = p.runq.steal_from(&victim.runq, half, last) {
+                // Those that were woken, and the one that gave way to them, would be the next to run there.
+                let stolen = p
+                    .runq
+                    .steal_from(&victim.wakeup.queue, half, true)
+                    .or_else(|| p.runq.steal_from(&victim.runq, half, last));
+                if let Some((g, n)) = stolen {
                     count(&m.stats.steals);
                     m.stats
                         .stolen

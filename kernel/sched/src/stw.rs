@@ -194,10 +194,10 @@ impl Sched {
         let mine = m.p().map(|p| p.id());
         for i in (0..self.procs() as usize).filter(|&i| Some(i) != mine) {
             let p = self.p_static(i);
-            let to = if p.runq.is_empty() {
-                None
-            } else {
+            let to = if p.has_work() {
                 self.mget(&mut gl, p)
+            } else {
+                None
             };
             match to {
                 Some(to) => {
@@ -205,9 +205,7 @@ impl Sched {
                     woken |= 1 << to.id()
                 }
                 // Its M is still in the blocking call from which the stop took it: an idle P has no work (I-IDLE-EMPTY).
-                None if (!p.runq.is_empty() || !p.timers.is_empty())
-                    && !mutant("start_call_idle") =>
-                {
+                None if (p.has_work() || !p.timers.is_empty()) && !mutant("start_call_idle") => {
                     homeless |= 1 << i
                 }
                 None => self.pidle.store(self.pidle.load(Relaxed) | 1 << i, Relaxed),
@@ -264,10 +262,7 @@ impl Sched {
 
     /// Take everything out of a P that goes away: its Gs go to the head of the global queue, in their order.
     fn retire(&self, gl: &mut Global, p: &'static P) {
-        let mut q = GQueue::new();
-        while let Some((g, _)) = p.runq.get() {
-            q.push_back(g)
-        }
+        let mut q = p.drain();
         q.append(&mut gl.runq);
         gl.runq = q;
         self.runqsize.store(gl.runq.len(), Release);

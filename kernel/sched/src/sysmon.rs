@@ -14,6 +14,7 @@
 //! ```
 
 use crate::m::M;
+use crate::p::P;
 use crate::sched::Sched;
 use crate::timers::NEVER;
 use base::shim::{AtomicBool, AtomicU32, AtomicU64, Ordering::*, fence};
@@ -117,7 +118,7 @@ impl Sched {
     }
 
     fn work_waits(&self) -> bool {
-        self.runqsize() != 0 || self.allp.iter().any(|p| !p.runq.is_empty())
+        self.runqsize() != 0 || self.allp.iter().any(P::has_work)
     }
 
     fn timer_is_overdue(&self, now_ns: u64) -> bool {

@@ -5,6 +5,7 @@ use crate::m::M;
 use crate::p::P;
 use crate::sched::Sched;
 use crate::timers::NEVER;
+use crate::wakeup::Verdict;
 use base::shim::Ordering::*;
 
 impl Sched {
@@ -32,6 +33,7 @@ impl Sched {
         let next_tick_ns = m.next_tick_ns.load(Relaxed);
         let deadline_ns = next_tick_ns
             .min(p.timers.min_when_ns())
+            .min(p.wakeup.check_ns())
             .min(self.sysmon_deadline(m));
         if deadline_ns != m.armed_ns.load(Relaxed) {
             m.armed_ns.store(deadline_ns, Relaxed);
@@ -75,11 +77,12 @@ impl Sched {
         false
     }
 
-    /// Serve the pending bits of a busy CPU: due timers, the slice check, sysmon. True: the running G's slice is over.
+    /// Serve the pending bits of a busy CPU: due timers, the slice check, sysmon, those that were woken. What is to become
+    /// of the running G, if there is one.
     ///
     /// The slice is known by `schedtick`: if it is what the last check saw, the G (or the chain of Gs that inherited from
     /// each other) has had between one and two slices (Go: `retake`).
-    pub(crate) fn serve_pending(&self, m: &M, p: &P) -> bool {
+    pub(crate) fn serve_pending(&self, m: &M, p: &P) -> Verdict {
         let bits = arch::take_pending();
         // A fault point asks for what the end of a slice does.
         let mut over = bits & arch::PENDING_PREEMPT != 0;
@@ -89,8 +92,12 @@ impl Sched {
             over |= self.serve_clock(m, p, now_ns);
             self.sysmon(m, now_ns);
         }
+        let verdict = match self.look_at_woken(m, p) {
+            _ if over => Verdict::SliceOver,
+            verdict => verdict,
+        };
         self.arm(m, p); // also after a reschedule interrupt: timers may have been moved here
-        over
+        verdict
     }
 
     /// Due timers and the slice check. True: the slice is over.
@@ -103,13 +110,16 @@ impl Sched {
         let over = tick == m.tick_saw.load(Relaxed);
         m.tick_saw.store(tick, Relaxed);
         m.next_tick_ns.store(now_ns + self.slice_ns(), Relaxed);
+        p.wakeup.saw_running(m, now_ns);
         mem::flush::flush_point();
         over
     }
 
     /// Run what is due on `p`, on behalf of `m`. True if anything ran.
     pub(crate) fn run_timers(&self, m: &M, p: &P, now_ns: u64) -> bool {
+        m.serving.store(true, Relaxed);
         let ran = p.timers.run_due(now_ns);
+        m.serving.store(false, Relaxed);
         if ran != 0 {
             trace::emit(trace::Kind::TimerFire, 0, ran);
             m.stats

@@ -26,6 +26,7 @@ mod stacks;
 mod stress;
 mod timers;
 mod wake;
+mod wakeup;
 
 use alloc::string::String;
 use ringo::prelude::*;
@@ -52,6 +53,7 @@ const AREAS: &[&[Test]] = &[
     stress::TESTS,
     timers::TESTS,
     wake::TESTS,
+    wakeup::TESTS,
 ];
 
 fn tests() -> impl Iterator<Item = Test> {

@@ -18,6 +18,7 @@ mod regs;
 mod stacks;
 mod switches;
 mod wake;
+mod wakeup;
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let cases = [
         regs::cases(),
         wake::cases(),
+        wakeup::cases(),
         stacks::cases(),
         memory::cases(),
         fair::cases(),

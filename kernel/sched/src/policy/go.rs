@@ -8,6 +8,8 @@ pub fn place(event: Event) -> Place {
     match event {
         Event::New | Event::Ready | Event::Stopped => Place::RunNext,
         Event::YieldedLocally => Place::LocalTail,
+        Event::Woken => Place::Woken,
+        Event::GaveWay => Place::BehindWoken,
         Event::Yielded | Event::Preempted => Place::GlobalTail,
     }
 }

@@ -3,7 +3,7 @@
 
 pub mod go;
 
-use base::config::{Config, Policy, Queue};
+use base::config::{Config, Policy, Preempt, Queue};
 
 /// Why a G became runnable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,10 @@ pub enum Event {
     Stopped,
     /// Its slice was over (Go: `gopreempt_m`).
     Preempted,
+    /// The clock or a device woke it (in Go: `ready`, as if somebody had).
+    Woken,
+    /// A woken G takes its place for a moment.
+    GaveWay,
 }
 
 /// Where it goes.
@@ -31,6 +35,10 @@ pub enum Place {
     LocalTail,
     /// End of the global queue.
     GlobalTail,
+    /// Behind the others that were woken and before the P's other Gs.
+    Woken,
+    /// First after those that were woken.
+    BehindWoken,
 }
 
 /// Ask the policy that the configuration names, within what its switches allow.
@@ -41,6 +49,9 @@ pub fn place(cfg: &Config, event: Event) -> Place {
     };
     match (wanted, cfg.queue, cfg.runnext) {
         (_, Queue::Global, _) => Place::GlobalTail,
+        (Place::Woken, ..) if !cfg.wakeup || cfg.preempt == Preempt::Off => {
+            place(cfg, Event::Ready)
+        }
         (Place::RunNext, _, false) => Place::LocalTail,
         (place, ..) => place,
     }
@@ -54,6 +65,9 @@ mod tests {
     fn switches_bound_the_policy() {
         let mut cfg = Config::DEFAULT;
         assert_eq!(place(&cfg, Event::Ready), Place::RunNext);
+        assert_eq!(place(&cfg, Event::Woken), Place::Woken);
+        cfg.wakeup = false;
+        assert_eq!(place(&cfg, Event::Woken), Place::RunNext);
         assert_eq!(place(&cfg, Event::Yielded), Place::GlobalTail);
         cfg.runnext = false;
         assert_eq!(place(&cfg, Event::New), Place::LocalTail);

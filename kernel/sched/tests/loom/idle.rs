@@ -23,6 +23,25 @@ fn make_against_idle() {
     })
 }
 
+/// The same with a G that the clock wakes: it waits apart from the others.
+#[test]
+fn woken_against_idle() {
+    explore(3, || {
+        let (s, gs) = (sched(2, 2), Gs::new(1));
+        let m0 = s.model_hold(0, 0, false);
+        let m1 = s.model_hold(1, 1, false);
+        let other = {
+            let gs = gs.clone();
+            thread::spawn(move || work(s, m1, &gs, |_| {}))
+        };
+        s.model_woken(m0, gs.g(0));
+        gs.await_found(0);
+        work(s, m0, &gs, |_| {});
+        other.join().unwrap();
+        check_end(s, &gs)
+    })
+}
+
 /// The same against an M in transit: it has no P and is not on the idle list yet; its P is idle.
 #[test]
 fn make_against_transit() {
