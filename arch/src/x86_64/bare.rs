@@ -90,6 +90,11 @@ pub struct BareStats {
     pub page_faults_low: u64,
 }
 
+/// Depth of preemption-off sections of CPU `cpu` at some instant.
+pub fn preempt_count_of(cpu: usize) -> u32 {
+    percpu::cpu(cpu).count.load(Relaxed)
+}
+
 /// Counters of CPU `cpu`. Each is read at another moment.
 pub fn bare_stats(cpu: usize) -> BareStats {
     let c = percpu::cpu(cpu);

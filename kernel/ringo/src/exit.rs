@@ -90,7 +90,7 @@ fn end_machine(code: i32) -> ! {
 fn say_stats() {
     let c = crate::machine::counts();
     crate::fatal::say(format_args!(
-        "\u{1}{{\"event\":\"stats\",\"since_start_ns\":{},\"switches\":{},\"steals\":{},\"stolen\":{},\"preemptions\":{},\"gave_way\":{},\"halts\":{},\"wakes\":{},\"timers\":{}}}\n",
+        "\u{1}{{\"event\":\"stats\",\"since_start_ns\":{},\"switches\":{},\"steals\":{},\"stolen\":{},\"preemptions\":{},\"gave_way\":{},\"halts\":{},\"wakes\":{},\"timers\":{},{}}}\n",
         sched::now_ns(),
         c.switches,
         c.steals,
@@ -99,7 +99,8 @@ fn say_stats() {
         c.gave_way,
         c.halts,
         c.wakes,
-        c.timers
+        c.timers,
+        crate::metrics::Json(&crate::metrics::read())
     ));
 }
 

@@ -34,6 +34,7 @@ mod fatal;
 mod goroutine;
 mod log;
 pub mod machine;
+pub mod metrics;
 pub mod prelude;
 pub mod print;
 pub mod start;

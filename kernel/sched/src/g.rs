@@ -27,6 +27,7 @@ use core::cell::UnsafeCell;
 use core::ops::Deref;
 use core::panic::Location;
 use core::ptr::NonNull;
+use core::sync::atomic as plain;
 
 /// State of a G. Values are Go's (runtime2.go); the gaps are states that this kernel has no use for yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,6 +180,11 @@ pub struct G {
     /// M that runs it, null otherwise: what a report names.
     pub(crate) m: AtomicPtr<M>,
     wait_reason: AtomicU32,
+    /// How often it stopped running, and since when it is runnable if that is measured: `metrics.rs`.
+    pub(crate) leaves: plain::AtomicU32,
+    pub(crate) runnable_since_ns: plain::AtomicU64,
+    /// When it began to wait, by its CPU's ticks.
+    pub(crate) wait_since_ns: plain::AtomicU64,
     /// M that it is locked to, and how often: `locked.rs`. Written by the G itself.
     pub(crate) lockedm: AtomicPtr<M>,
     pub(crate) lock_count: AtomicU32,
@@ -206,6 +212,9 @@ impl G {
             id: AtomicU64::new(0),
             m: AtomicPtr::new(core::ptr::null_mut()),
             wait_reason: AtomicU32::new(0),
+            leaves: plain::AtomicU32::new(0),
+            runnable_since_ns: plain::AtomicU64::new(0),
+            wait_since_ns: plain::AtomicU64::new(0),
             lockedm: AtomicPtr::new(core::ptr::null_mut()),
             lock_count: AtomicU32::new(0),
             scope_head: AtomicUsize::new(0),

@@ -114,6 +114,7 @@ impl Sched {
     pub(crate) fn enter_call(&self, m: &M, g: GRef) {
         let p = m.p().expect("entersyscall inside a blocking call");
         trace::emit(trace::Kind::GoSyscall, g.id(), 0);
+        g.stops();
         g.set_status(GStatus::Running, GStatus::Syscall);
         p.syscalltick
             .store(p.syscalltick.load(Relaxed).wrapping_add(1), Relaxed);
@@ -138,6 +139,7 @@ impl Sched {
 
     /// In a call → runnable, in the global queue.
     pub(crate) fn wait_for_p(&self, g: GRef) {
+        g.becomes_runnable();
         g.set_status(GStatus::Syscall, GStatus::Runnable);
         trace::emit(trace::Kind::GoSyscallExit, g.id(), 0);
         self.globrunqput(g);
@@ -228,6 +230,7 @@ impl Sched {
             return self.notewakeup(m);
         }
         if !p.has_work() && p.timers.is_empty() {
+            p.idle_begins();
             self.pidle
                 .store(self.pidle.load(Relaxed) | 1 << p.id(), Relaxed);
             drop(gl);
@@ -270,6 +273,9 @@ impl Sched {
     /// An M without P comes free: stranded Ps are idle ones from here on, for it to be given.
     pub(crate) fn unstrand(&self, gl: &mut Global) {
         if gl.stranded != 0 {
+            let stranded = gl.stranded;
+            let ps = self.allp.iter().filter(|p| stranded & (1 << p.id()) != 0);
+            ps.for_each(P::idle_begins);
             self.pidle
                 .store(self.pidle.load(Relaxed) | gl.stranded, Relaxed);
             gl.stranded = 0

@@ -33,7 +33,7 @@ use base::mutant::mutant;
 use base::shim::{Ordering::*, fence};
 
 const EMPTY: u32 = 0;
-const PARKED: u32 = 1;
+pub(crate) const PARKED: u32 = 1;
 const NOTIFIED: u32 = 2;
 
 /// How long an M polls its wake word before it halts its CPU: about what waking a halted one costs under TCG.
@@ -53,6 +53,7 @@ impl Sched {
         p.m.store(m as *const M as *mut M, Relaxed);
         p.last_m.store(m.id() as u32, Relaxed);
         m.set_p(Some(p));
+        p.idle_ends();
         self.start_ticking(m, p);
     }
 
@@ -61,6 +62,7 @@ impl Sched {
         debug_assert!(!p.has_work() || self.stopping.load(Relaxed), "I-IDLE-EMPTY");
         p.m.store(core::ptr::null_mut(), Relaxed);
         m.set_p(None);
+        p.idle_begins();
         self.pidle
             .store(self.pidle.load(Relaxed) | bit(p.id()), Relaxed);
     }
@@ -457,7 +459,9 @@ impl Sched {
                 count(&m.stats.halts);
                 trace::emit(trace::Kind::Idle, 0, 0);
                 mem::flush::before_halt();
+                m.halts(true);
                 arch::halt();
+                m.halts(false);
                 mem::flush::after_halt()
             } else {
                 arch::irq_enable()

@@ -29,6 +29,7 @@
 //! | how a G loses its CPU | `preempt` `tick` `wakeup` `sysmon` |
 //! | how everybody stops at once, how Ps come and go | `stw` |
 //! | what happens when nobody can go on | `deadlock` |
+//! | what it says about itself | `schedtrace` `metrics` `histogram` |
 //!
 //! Invariants have names (I-…) and stand where they are kept. Atomics name the line that they pair with.
 #![cfg_attr(ringo_kernel, no_std)]
@@ -40,9 +41,11 @@ mod g;
 mod globrunq;
 mod gqueue;
 mod handoff;
+pub mod histogram;
 mod idle;
 mod locked;
 mod m;
+pub mod metrics;
 #[cfg(ringo_loom)]
 pub mod models;
 mod newproc;
@@ -52,6 +55,7 @@ pub mod policy;
 mod preempt;
 mod runq;
 mod sched;
+mod schedtrace;
 mod schedule;
 mod sleep;
 mod steal;
@@ -69,6 +73,7 @@ pub use gqueue::GQueue;
 pub use handoff::{blocking, entersyscall, entersyscallblock, exitsyscall};
 pub use locked::{lock_to_cpu, unlock_from_cpu};
 pub use m::{M, MStats};
+pub use metrics::Metrics;
 pub use newproc::{goexit, newproc, newproc_hook, newproc_scoped};
 pub use p::P;
 pub use park::{Commit, current, gopark, goready, goyield, park_unlock, try_current, yield_now};

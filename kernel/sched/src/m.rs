@@ -14,11 +14,13 @@
 //! ```
 
 use crate::g::{G, GRef};
+use crate::metrics::{so_far, told};
 use crate::p::P;
 use crate::sched::Sched;
 use base::PreemptGuard;
 use base::shim::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use core::cell::UnsafeCell;
+use core::sync::atomic as plain;
 
 /// What an M counts. Written by the M alone; read by anybody, for reports.
 pub struct MStats {
@@ -42,6 +44,10 @@ pub struct MStats {
     pub wakes: AtomicU64,
     /// Timers that it ran.
     pub timers: AtomicU64,
+    /// For how long its CPU halted, in ns, and since when it does so; 0: it does not.
+    pub halted_ns: plain::AtomicU64,
+    pub(crate) halted_since_ns: plain::AtomicU64,
+    halted_told_ns: plain::AtomicU64,
 }
 
 impl MStats {
@@ -58,6 +64,9 @@ impl MStats {
             halts: z(),
             wakes: z(),
             timers: z(),
+            halted_ns: plain::AtomicU64::new(0),
+            halted_since_ns: plain::AtomicU64::new(0),
+            halted_told_ns: plain::AtomicU64::new(0),
         }
     }
 }
@@ -192,6 +201,31 @@ impl M {
     pub(crate) fn take_nextp(&self) -> Option<&'static P> {
         // SAFETY: as in `p`. AcqRel: pairs with the store in `startm`.
         unsafe { self.nextp.swap(core::ptr::null_mut(), AcqRel).as_ref() }
+    }
+
+    /// Its CPU halts, from now on or no longer.
+    #[cfg(not(ringo_loom))]
+    pub(crate) fn halts(&self, begins: bool) {
+        let (s, now_ns) = (&self.stats, arch::now_ns());
+        if begins {
+            return s.halted_since_ns.store(now_ns, Relaxed);
+        }
+        let ns = now_ns.saturating_sub(s.halted_since_ns.swap(0, Relaxed));
+        s.halted_ns.store(s.halted_ns.load(Relaxed) + ns, Relaxed)
+    }
+
+    /// For how long its CPU has halted by now.
+    pub(crate) fn halted_so_far_ns(&self, now_ns: u64) -> u64 {
+        let s = &self.stats;
+        told(
+            &s.halted_told_ns,
+            so_far(&s.halted_since_ns, &s.halted_ns, now_ns),
+        )
+    }
+
+    /// Does it wait on its wake word, or is it about to halt?
+    pub(crate) fn is_parked(&self) -> bool {
+        self.park.load(Relaxed) == crate::idle::PARKED
     }
 
     /// The G it runs.

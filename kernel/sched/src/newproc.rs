@@ -111,7 +111,7 @@ impl Sched {
         parent: u64,
     ) -> GRef {
         let p = m.p().expect("a goroutine is started inside blocking()");
-        let g = self.gfget(p).unwrap_or_else(|| self.malg());
+        let g = self.gfget(p).unwrap_or_else(|| self.malg(p));
         let data =
             ((g.stack_top.load(Relaxed) - size_of::<F>()) & !(align_of::<F>() - 1)) as *mut F;
         // SAFETY: `g` is dead and ours, its top page is backed, and nothing else lies below its struct.
@@ -130,6 +130,7 @@ impl Sched {
             .store(created_at as *const _ as *mut _, Relaxed);
         count(&m.created);
         trace::emit(trace::Kind::GoCreate, g.id(), 0);
+        g.becomes_runnable();
         g.set_status(GStatus::Dead, GStatus::Runnable);
         g
     }
@@ -149,7 +150,7 @@ impl Sched {
     /// A new G with a stack (Go: `malg`).
     #[cold]
     #[inline(never)]
-    fn malg(&'static self) -> GRef {
+    fn malg(&'static self, p: &P) -> GRef {
         let stack = match mem::gstack::alloc() {
             Ok(stack) => stack,
             Err(_) => (self.hooks.fatal)(
@@ -169,6 +170,9 @@ impl Sched {
         g.window.0.store(stack.lo, Relaxed);
         g.window.1.store(at, Relaxed);
         g.stack_top.store(at, Relaxed);
+        // SAFETY: I-OWNER: the caller's M holds `p`.
+        let phase = unsafe { p.owned() }.rng.next_u64() as u32;
+        g.leaves.store(phase, Relaxed);
         self.list(&stack, g);
         GRef::new(g)
     }
@@ -209,7 +213,9 @@ impl Sched {
             }
             self.gfreesize.store(gl.gfree.len(), Relaxed);
         }
-        free.pop()
+        let g = free.pop();
+        p.gfreecnt.store(free.len(), Relaxed);
+        g
     }
 
     /// Keep a dead G; too many are trimmed and shared with the other Ps.
@@ -221,6 +227,7 @@ impl Sched {
         if free.len() >= GFREE_MAX {
             self.gfree_share(free)
         }
+        p.gfreecnt.store(free.len(), Relaxed)
     }
 
     /// Half of a P's dead Gs, those that ended first, go to the shared list; what their stacks have grown by goes back to
@@ -267,6 +274,11 @@ impl Sched {
         let ended: u64 = self.allm.iter().map(|m| m.ended.load(Acquire)).sum();
         let created: u64 = self.allm.iter().map(|m| m.created.load(Acquire)).sum();
         created - ended
+    }
+
+    /// Goroutines that were ever made.
+    pub fn created(&self) -> u64 {
+        self.allm.iter().map(|m| m.created.load(Acquire)).sum()
     }
 
     /// Call `f` for each G that there is, dead ones to be used again too. A dead one may be gone when `f` has returned.
@@ -338,6 +350,7 @@ unsafe extern "C" fn goexit0(_: usize) -> *const arch::Context {
     );
     s.dropg(m, g);
     trace::emit(trace::Kind::GoEnd, g.id(), 0);
+    g.stops();
     g.clear_lock();
     g.set_status(GStatus::Running, GStatus::Dead);
     // Release: pairs with the loads in `num_goroutine`; before the hook, so that who is woken finds it counted out.

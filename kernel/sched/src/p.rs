@@ -19,6 +19,7 @@ use base::mutant::mutant;
 use base::rng::Rng;
 use base::shim::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use core::cell::UnsafeCell;
+use core::sync::atomic as plain;
 
 /// Goroutine numbers that a P takes from the scheduler at a time (Go: `_GoidCacheBatch`).
 pub(crate) const GOID_BATCH: u64 = 16;
@@ -54,6 +55,12 @@ pub struct P {
     /// The call that sysmon saw last on this P, and when it first did.
     pub(crate) sysmon_saw_call: AtomicU32,
     pub(crate) sysmon_call_when_ns: AtomicU64,
+    /// Since when it is idle, 0 if it is not, and for how long it was: `metrics.rs`.
+    pub(crate) idle_since_ns: plain::AtomicU64,
+    pub(crate) idle_ns: plain::AtomicU64,
+    pub(crate) idle_told_ns: plain::AtomicU64,
+    /// Dead Gs that it keeps: a copy for readers.
+    pub(crate) gfreecnt: plain::AtomicU32,
     /// M that held it last: who gets it back if idle (affinity).
     pub(crate) last_m: AtomicU32,
     owned: UnsafeCell<Owned>,
@@ -80,6 +87,10 @@ impl P {
             syscalltick: AtomicU32::new(0),
             sysmon_saw_call: AtomicU32::new(0),
             sysmon_call_when_ns: AtomicU64::new(0),
+            idle_since_ns: plain::AtomicU64::new(0),
+            idle_ns: plain::AtomicU64::new(0),
+            idle_told_ns: plain::AtomicU64::new(0),
+            gfreecnt: plain::AtomicU32::new(0),
             last_m: AtomicU32::new(id),
             owned: UnsafeCell::new(Owned {
                 gfree: GQueue::new(),
@@ -117,6 +128,12 @@ impl P {
             q.push_back(g)
         }
         q
+    }
+
+    /// The M that holds it.
+    pub(crate) fn holder(&self) -> Option<&'static M> {
+        // SAFETY: null or an M, which lives for ever.
+        unsafe { self.m.load(Relaxed).as_ref() }
     }
 
     /// How many slices were begun on it.

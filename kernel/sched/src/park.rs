@@ -115,13 +115,13 @@ impl Sched {
     ) -> bool {
         self.dropg(m, g);
         if !mutant("park_after_commit") {
-            self.park_g(g, reason)
+            self.park_g(m, g, reason)
         }
         trace::point!("park.commit");
         // SAFETY: the caller's promise.
         let waits = unsafe { (commit.f)(g, commit.arg) };
         if mutant("park_after_commit") {
-            self.park_g(g, reason)
+            self.park_g(m, g, reason)
         }
         if !waits {
             g.set_status(GStatus::Waiting, GStatus::Runnable)
@@ -130,14 +130,17 @@ impl Sched {
     }
 
     /// running → waiting.
-    pub(crate) fn park_g(&self, g: GRef, reason: WaitReason) {
+    pub(crate) fn park_g(&self, m: &M, g: GRef, reason: WaitReason) {
         g.set_wait_reason(reason);
+        g.waits_since(m);
+        g.stops();
         trace::emit(trace::Kind::GoPark, g.id(), reason as u32);
         g.set_status(GStatus::Running, GStatus::Waiting);
     }
 
     /// waiting → runnable, queued on `m`'s P, and somebody woken for it (Go: `ready`).
     pub(crate) fn ready(&self, m: &M, g: GRef) {
+        g.becomes_runnable();
         g.set_status(GStatus::Waiting, GStatus::Runnable);
         trace::emit(trace::Kind::GoReady, g.id(), 0);
         trace::point!("ready.queue");
@@ -189,6 +192,7 @@ pub(crate) fn requeue_running(event: Event) -> *const arch::Context {
     let s = m.sched();
     let g = running(m);
     s.dropg(m, g);
+    g.stops_runnable();
     g.set_status(GStatus::Running, GStatus::Runnable);
     if matches!(event, Event::Yielded | Event::YieldedLocally) {
         trace::emit(trace::Kind::GoYield, g.id(), 0)

@@ -6,7 +6,9 @@
 
 use crate::gqueue::GQueue;
 use crate::m::M;
+use crate::metrics::Measured;
 use crate::p::P;
+use crate::schedtrace::SchedTrace;
 use crate::steal::StealOrder;
 use crate::stw::WorldSema;
 use crate::sysmon::Sysmon;
@@ -78,6 +80,8 @@ pub struct Sched {
     /// When `Global::poll_m` wakes (I-GLOBAL).
     pub(crate) poll_until_ns: AtomicU64,
     pub(crate) sysmon: Sysmon,
+    pub(crate) measured: Measured,
+    pub(crate) schedtrace: SchedTrace,
     /// Victim orders, for each number of Ps.
     pub(crate) orders: Box<[StealOrder]>,
     pub(crate) goidgen: AtomicU64,
@@ -139,6 +143,8 @@ impl Sched {
             npolling: AtomicU32::new(0),
             poll_until_ns: AtomicU64::new(NEVER),
             sysmon: Sysmon::new(),
+            measured: Measured::new(cpus),
+            schedtrace: SchedTrace::new(&cfg),
             orders: (1..=cpus as u32).map(StealOrder::new).collect(),
             goidgen: AtomicU64::new(1),
             #[cfg(not(ringo_kernel))]
@@ -149,6 +155,7 @@ impl Sched {
         for m in &s.allm {
             m.set_sched(s)
         }
+        s.allp.iter().take(procs).for_each(P::idle_begins);
         s
     }
 

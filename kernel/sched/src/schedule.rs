@@ -112,6 +112,9 @@ impl Sched {
         } else if !p.timers.is_empty() {
             self.run_timers(m, p, arch::now_ns());
         }
+        if cfg!(not(ringo_kernel)) && self.cfg.schedtrace != 0 {
+            self.sysmon(m, arch::now_ns())
+        }
     }
 
     #[inline]
@@ -167,6 +170,9 @@ impl Sched {
             }
         }
         g.set_status(GStatus::Runnable, GStatus::Running);
+        if g.runnable_since_ns.load(Relaxed) != 0 {
+            self.note_latency(m, g)
+        }
         g.m.store(m as *const M as *mut M, Relaxed);
         m.curg.store(g.as_ptr(), Relaxed);
         count(&m.stats.switches);

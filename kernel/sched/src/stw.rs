@@ -41,6 +41,24 @@ pub enum StopReason {
     Look = 2,
 }
 
+impl StopReason {
+    /// All of them.
+    pub const ALL: [StopReason; 2] = [Self::GoMaxProcs, Self::Look];
+
+    /// Its place in [`Self::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize - 1
+    }
+
+    /// A word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::GoMaxProcs => "gomaxprocs",
+            Self::Look => "look",
+        }
+    }
+}
+
 /// Who may stop the world: one G at a time, first come, first served (Go: `worldsema`).
 pub(crate) struct WorldSema {
     held: bool,
@@ -118,6 +136,7 @@ impl Sched {
     /// Returns when every other P is stopped (I-STW).
     pub(crate) fn stop_the_world(&self, m: &M, reason: StopReason) {
         trace::emit(trace::Kind::StopTheWorld, 0, reason as u32);
+        self.pause_begins(reason);
         let mut gl = self.lock.lock();
         let free = self.pidle.swap(0, AcqRel) | core::mem::take(&mut gl.stranded);
         gl.stopwait = self.procs() - 1 - free.count_ones();
@@ -143,6 +162,7 @@ impl Sched {
                 }
             }
         }
+        self.pause_stands()
     }
 
     /// Ps whose Gs are in blocking calls are as good as idle: their Ms find them gone when they come back.
@@ -208,10 +228,14 @@ impl Sched {
                 None if (p.has_work() || !p.timers.is_empty()) && !mutant("start_call_idle") => {
                     homeless |= 1 << i
                 }
-                None => self.pidle.store(self.pidle.load(Relaxed) | 1 << i, Relaxed),
+                None => {
+                    p.idle_begins();
+                    self.pidle.store(self.pidle.load(Relaxed) | 1 << i, Relaxed)
+                }
             }
         }
         drop(gl);
+        self.pause_ends();
         trace::emit(trace::Kind::StopTheWorld, 0, 0);
         for to in self.allm.iter().filter(|to| woken & (1 << to.id()) != 0) {
             self.notewakeup(to)
@@ -248,6 +272,7 @@ impl Sched {
             m.set_p(None);
             self.acquirep(m, keep)
         }
+        self.note_procs();
         let mut gl = self.lock.lock();
         for i in n..before {
             self.retire(&mut gl, self.p_static(i))
@@ -263,6 +288,7 @@ impl Sched {
     /// Take everything out of a P that goes away: its Gs go to the head of the global queue, in their order.
     fn retire(&self, gl: &mut Global, p: &'static P) {
         let mut q = p.drain();
+        p.idle_ends();
         q.append(&mut gl.runq);
         gl.runq = q;
         self.runqsize.store(gl.runq.len(), Release);

@@ -72,9 +72,17 @@ impl Sched {
         cfg!(ringo_kernel) && self.cfg.sysmon && self.mcount() > 1
     }
 
-    /// When M0 has to look: NEVER for the others, and at rest.
+    /// When M0 has to look, or to print a line: NEVER for the others, and at rest.
     pub(crate) fn sysmon_deadline(&self, m: &M) -> u64 {
-        if m.id() != 0 || !self.has_sysmon() || self.sysmon.wait.load(Relaxed) {
+        if m.id() != 0 {
+            return NEVER;
+        }
+        self.next_look_ns().min(self.schedtrace.next_ns())
+    }
+
+    /// When the next look is due.
+    fn next_look_ns(&self) -> u64 {
+        if !self.has_sysmon() || self.sysmon.wait.load(Relaxed) {
             return NEVER;
         }
         self.sysmon.next_ns.load(Relaxed)
@@ -99,7 +107,11 @@ impl Sched {
 
     /// Look, if it is time. Does nothing on other Ms than M0.
     pub(crate) fn sysmon(&self, m: &M, now_ns: u64) {
-        if now_ns < self.sysmon_deadline(m) {
+        if m.id() != 0 {
+            return;
+        }
+        self.schedtrace_if_due(m, now_ns);
+        if now_ns < self.next_look_ns() {
             return;
         }
         if self.npidle() == self.procs() {

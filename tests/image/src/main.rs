@@ -13,6 +13,7 @@ mod wait;
 
 mod bad_ends;
 mod disk;
+mod figures;
 #[cfg(ringo_kernel)]
 mod memory;
 mod preempt;
@@ -46,6 +47,7 @@ const BARE: &[&[Test]] = &[];
 const AREAS: &[&[Test]] = &[
     bad_ends::TESTS,
     disk::TESTS,
+    figures::TESTS,
     preempt::TESTS,
     queues::TESTS,
     sched_fair::TESTS,

@@ -11,6 +11,7 @@ mod boots;
 mod disk;
 mod fair;
 mod fatal;
+mod figures;
 mod life;
 mod memory;
 mod programs;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         life::cases(),
         switches::cases(),
         fatal::cases(),
+        figures::cases(),
         disk::cases(),
     ];
     let mut trials: Vec<Trial> = cases

@@ -19,7 +19,7 @@ fn empty_means_the_defaults() {
 fn every_key_is_stored() {
     let all = "procs=3 preempt=coop slice_us=500 wakeup=off min_run_us=50 steal=one queue=global runnext=off \
                sysmon=off handoff=off spin=off mcache=off netpoll=park policy=go stack_kib=64 clock=real \
-               seed=18446744073709551615 schedtrace=0 scheddetail=0 point=none log=debug json=1 tty=1 smp=4 \
+               seed=18446744073709551615 schedtrace=250 scheddetail=1 point=none log=debug json=1 tty=1 smp=4 \
                program=hello";
     let config = Config::parse(all).unwrap();
     let wanted = Config {
@@ -36,6 +36,8 @@ fn every_key_is_stored() {
         spin: false,
         mcache: false,
         stack_kib: 64,
+        schedtrace: 250,
+        scheddetail: true,
         seed: Some(u64::MAX),
         log: LogLevel::Debug,
         json: true,
@@ -119,8 +121,8 @@ fn wrong_values_list_the_right_ones() {
 #[test]
 fn what_is_not_there_yet_says_so() {
     assert_eq!(
-        line("schedtrace=1000"),
-        "schedtrace=1000 is not there yet; today only schedtrace=0"
+        line("netpoll=poll"),
+        "netpoll=poll is not there yet; today only netpoll=park"
     );
     assert_eq!(
         line("handoff=yes"),

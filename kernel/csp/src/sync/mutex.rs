@@ -86,7 +86,8 @@ impl Raw {
                         clear |= WAITERS;
                     }
                     self.word.fetch_and(!clear, Ordering::Relaxed);
-                    return;
+                    drop(list);
+                    return note_wait(&w);
                 }
                 // A newcomer was faster, without the list's lock: again.
                 continue;
@@ -108,7 +109,7 @@ impl Raw {
             sched::park_unlock(list, WaitReason::SyncMutexLock);
             if w.success.get() {
                 // Handed over, LOCKED stayed set for us. The list's lock ordered us after the last owner.
-                return;
+                return note_wait(&w);
             }
             woken = WOKEN;
         }
@@ -170,6 +171,13 @@ impl Raw {
         self.word.fetch_and(!clear, Ordering::Relaxed);
         unlock_then_ready(list, first.succeed());
         sched::goyield();
+    }
+}
+
+/// Counts for the figures how long the G has waited.
+fn note_wait(w: &Waiter) {
+    if w.since_ns != 0 {
+        sched::metrics::add_mutex_wait_ns(sched::now_ns().saturating_sub(w.since_ns))
     }
 }
 

@@ -69,7 +69,7 @@ impl<T: ?Sized> RwLock<T> {
             let w = Waiter::new(ptr::null_mut());
             // SAFETY: `w` lives in this frame, which we leave only once it was popped; the popper counted us in.
             unsafe { state.readers_wait.push_back(&w) };
-            sched::park_unlock(state, WaitReason::SyncRwMutexRLock);
+            wait_counted(state, WaitReason::SyncRwMutexRLock);
         } else {
             state.readers += 1;
         }
@@ -86,7 +86,7 @@ impl<T: ?Sized> RwLock<T> {
             let w = Waiter::new(ptr::null_mut());
             // SAFETY: as in `read`.
             unsafe { state.writers_wait.push_back(&w) };
-            sched::park_unlock(state, WaitReason::SyncRwMutexLock);
+            wait_counted(state, WaitReason::SyncRwMutexLock);
         } else {
             state.writer = true;
         }
@@ -152,6 +152,13 @@ impl<T: ?Sized> RwLock<T> {
             unlock_then_ready(state, writer.succeed());
         }
     }
+}
+
+/// Parks the G, and counts for the figures how long.
+fn wait_counted(state: base::SpinGuard<'_, State>, reason: WaitReason) {
+    let since_ns = sched::now_ns();
+    sched::park_unlock(state, reason);
+    sched::metrics::add_mutex_wait_ns(sched::now_ns().saturating_sub(since_ns))
 }
 
 impl<T: Default> Default for RwLock<T> {
