@@ -39,6 +39,7 @@ pub fn explain(machine: &Machine, accel: Accel, wall: Duration, symbols: &Symbol
 fn log(machine: &Machine, symbols: &Symbols, limit: Duration) -> Result<String> {
     let qemu = install::prepare()?;
     let module = sys::memory_file(&boot_module::pack(machine)?).doing("make the boot module")?;
+    let ram = sys::memory_file(&[]).doing("make the machine's memory")?;
     let (log_out, log_in) = io::pipe().doing("make a pipe")?;
     let (_ours, theirs) = UnixStream::pair().doing("make a socket")?;
     let nowhere = std::fs::File::options()
@@ -49,6 +50,7 @@ fn log(machine: &Machine, symbols: &Symbols, limit: Duration) -> Result<String> 
         boot_module: module.as_raw_fd(),
         control: nowhere.as_raw_fd(),
         monitor: theirs.as_raw_fd(),
+        ram: ram.as_raw_fd(),
     };
     let mut command = Command::new(qemu);
     command.args(qemu_args::arguments(machine, Accel::Tcg, &fds, None));
@@ -70,6 +72,7 @@ fn log(machine: &Machine, symbols: &Symbols, limit: Duration) -> Result<String> 
         fds.boot_module,
         fds.control,
         fds.monitor,
+        fds.ram,
         log_in.as_raw_fd(),
     ];
     keep.extend(disk.iter().flat_map(Attached::descriptors));

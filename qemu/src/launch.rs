@@ -94,15 +94,17 @@ fn start(
     let module = sys::memory_file(&boot_module::pack(machine)?).doing("make the boot module")?;
     let (control_out, control_in) = io::pipe().doing("make a pipe")?;
     let (ours, theirs) = UnixStream::pair().doing("make a socket")?;
+    let ram = sys::memory_file(&[]).doing("make the machine's memory")?;
     let disk = Attached::new(machine, &symbols)?;
     let fds = Descriptors {
         boot_module: module.as_raw_fd(),
         control: control_in.as_raw_fd(),
         monitor: theirs.as_raw_fd(),
+        ram: ram.as_raw_fd(),
     };
     let mut command = Command::new(qemu);
     command.args(qemu_args::arguments(machine, accel, &fds, gdb_port));
-    let mut keep = vec![fds.boot_module, fds.control, fds.monitor];
+    let mut keep = vec![fds.boot_module, fds.control, fds.monitor, fds.ram];
     if let Some(disk) = &disk {
         command.args(disk.arguments()).args(disk.count_arguments());
         keep.extend(disk.descriptors());

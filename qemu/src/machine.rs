@@ -145,6 +145,7 @@ impl Machine {
         let mut words = self.words.clone();
         if let Some(seed) = self.seed {
             words.push(format!("seed={seed}"));
+            words.push("icount=1".to_string());
         }
         if self.json {
             words.push("json=1".to_string());
@@ -203,7 +204,7 @@ mod tests {
         machine.json = true;
         assert_eq!(
             machine.command_line(),
-            "preempt=off seed=7 json=1 program=a_b"
+            "preempt=off seed=7 icount=1 json=1 program=a_b"
         );
     }
 }

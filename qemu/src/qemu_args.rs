@@ -13,6 +13,8 @@ pub struct Descriptors {
     pub control: RawFd,
     /// The monitor, a connected socket.
     pub monitor: RawFd,
+    /// The machine's memory, a file in memory.
+    pub ram: RawFd,
 }
 
 /// QEMU's arguments for `machine`; `accel` is the one chosen for it.
@@ -29,8 +31,17 @@ pub fn arguments(
     // Without the first of these q35 adds a network card, a display and a CD drive of its own.
     let mut text =
         String::from("-nodefaults -no-user-config -nic none -display none -monitor none");
-    text += &format!(" -machine {} -accel {accel}", board(machine.board));
+    text += &format!(
+        " -machine {},memory-backend=ram -accel {accel}",
+        board(machine.board)
+    );
     text += &format!(" -smp {} -m {}K", cpus(machine), machine.mem_bytes >> 10);
+    // Shared: the runner reads it while the machine runs, and after its end.
+    text += &format!(
+        " -object memory-backend-file,id=ram,size={}K,mem-path=/proc/self/fd/{},share=on",
+        machine.mem_bytes >> 10,
+        fds.ram
+    );
     text += &channels(fds);
     if machine.seed.is_some() {
         text += " -icount shift=0,sleep=off -rtc clock=vm,base=2020-01-01";
@@ -93,6 +104,7 @@ mod tests {
         boot_module: 5,
         control: 6,
         monitor: 7,
+        ram: 8,
     };
 
     fn line(machine: &Machine, accel: Accel) -> String {
@@ -106,7 +118,8 @@ mod tests {
         for part in [
             "-nodefaults",
             "-nic none",
-            "-machine q35 ",
+            "-machine q35,memory-backend=ram ",
+            "size=524288K,mem-path=/proc/self/fd/8,share=on",
             "-accel tcg,thread=multi",
             "-cpu max",
             "-smp 2 ",
@@ -144,7 +157,8 @@ mod tests {
         machine.max_cpus = Some(8);
         let line = line(&machine, Accel::Kvm);
         assert!(
-            line.contains("-machine microvm,acpi=on,pcie=on") && line.contains("-smp 2,maxcpus=8"),
+            line.contains("-machine microvm,acpi=on,pcie=on,memory-backend=ram")
+                && line.contains("-smp 2,maxcpus=8"),
             "{line}"
         );
         assert!(line.contains("-accel kvm"), "{line}");

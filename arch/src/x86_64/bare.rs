@@ -69,6 +69,36 @@ pub unsafe fn init_bsp() {
     serial::init();
 }
 
+/// Where the runner finds page tables and per-CPU blocks, from outside.
+#[derive(Clone, Copy, Debug)]
+pub struct Glass {
+    /// Physical address of the kernel's page tables.
+    pub cr3: u64,
+    /// Address of the first per-CPU block.
+    pub blocks: u64,
+    /// From one to the next, bytes.
+    pub stride: u64,
+    /// In a block: the `pending` word, 4 bytes.
+    pub pending: u64,
+    /// In a block: the preemption count, 4 bytes.
+    pub count: u64,
+    /// In a block: interrupts taken, 8 bytes.
+    pub interrupts: u64,
+}
+
+/// See [`Glass`]. Good after [`init_paging`].
+pub fn glass() -> Glass {
+    let (pending, count, interrupts) = percpu::glass_offsets();
+    Glass {
+        cr3: super::paging::KERNEL_CR3.load(Relaxed),
+        blocks: (&raw const percpu::RINGO_CPUS).addr() as u64,
+        stride: size_of::<percpu::Cpu>() as u64,
+        pending,
+        count,
+        interrupts,
+    }
+}
+
 /// Counters of one CPU since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BareStats {

@@ -116,6 +116,15 @@ pub static RINGO_POSTMORTEM: PostMortem = PostMortem {
     off_pending: offset_of!(Cpu, pending) as u32,
 };
 
+/// Offsets of the pending bits, the preemption count and the number of interrupts in a block.
+pub fn glass_offsets() -> (u64, u64, u64) {
+    (
+        offset_of!(Cpu, pending) as u64,
+        offset_of!(Cpu, count) as u64,
+        offset_of!(Cpu, n_interrupts) as u64,
+    )
+}
+
 /// Block of CPU `id`.
 pub fn cpu(id: usize) -> &'static Cpu {
     &RINGO_CPUS[id]

@@ -70,6 +70,10 @@ pub struct Config {
     pub json: bool,
     /// Whether somebody sits at the console.
     pub tty: bool,
+    /// Events of the scheduler that each CPU keeps, a power of two; 0: none are recorded.
+    pub events: u32,
+    /// Whether time is counted instructions, and so the machine's alone.
+    pub icount: bool,
     /// Threads of the host machine; `None` on the bare machine, which counts its CPUs itself.
     pub smp: Option<u32>,
     /// The program's name.
@@ -108,6 +112,8 @@ impl Config {
         log: LogLevel::Warn,
         json: false,
         tty: false,
+        events: 0,
+        icount: false,
         smp: None,
         program: Word::EMPTY,
     };
@@ -190,6 +196,8 @@ impl Config {
             "log" => self.log = LogLevel::from_word(value)?,
             "json" => self.json = value == "1",
             "tty" => self.tty = value == "1",
+            "events" => self.events = small(value)?,
+            "icount" => self.icount = value == "1",
             "smp" => self.smp = Some(small(value)?),
             "program" => self.program = Word::new(value),
             _ => return None,

@@ -52,7 +52,7 @@ mod host;
 use host as imp;
 
 #[cfg(ringo_kernel)]
-pub use bare::{for_each_listed, list};
+pub use bare::{Glass, for_each_listed, glass, list};
 #[cfg(ringo_kernel)]
 pub(crate) use bare::{has_released, kept_frames, sweep};
 pub use imp::{Trim, alloc, before_execute, init, slot_bytes, slot_of};

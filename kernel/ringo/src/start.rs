@@ -54,9 +54,14 @@ fn arm_points(cfg: &Config) -> Result<(), String> {
 /// Events that each CPU keeps where they are kept.
 const EVENTS: usize = 4096;
 
-/// `--log trace` keeps the scheduler's events; a report then shows the last ones of each CPU.
+/// `--log trace` keeps the scheduler's events, and so does a runner that wants to read them (`events=`); a report then shows
+/// the last ones of each CPU.
 fn record_events(cfg: &Config, cpus: usize) {
-    if cfg.log == LogLevel::Trace && trace::init(cpus, EVENTS).is_ok() {
+    let events = match cfg.events as usize {
+        0 if cfg.log == LogLevel::Trace => EVENTS,
+        asked => asked,
+    };
+    if events != 0 && trace::init(cpus, events).is_ok() {
         trace::set_on(true)
     }
 }

@@ -167,7 +167,7 @@ pub(crate) struct Entry {
 pub struct G {
     /// Saved stack pointer while it does not run.
     pub(crate) ctx: arch::Context,
-    status: AtomicU32,
+    pub(crate) status: AtomicU32,
     /// Link of whatever single list it is on: a queue, or a free list (I-STATE: at most one).
     pub(crate) schedlink: AtomicPtr<G>,
     /// Lowest and highest stack pointer at which a call may be injected.
@@ -176,15 +176,15 @@ pub struct G {
     pub(crate) stack_top: AtomicUsize,
     /// Stamp of the last trimming of its stack, 0: never. A CPU that has not flushed since must not run it before it has.
     pub(crate) trimmed: AtomicU64,
-    id: AtomicU64,
+    pub(crate) id: AtomicU64,
     /// M that runs it, null otherwise: what a report names.
     pub(crate) m: AtomicPtr<M>,
-    wait_reason: AtomicU32,
     /// How often it stopped running, and since when it is runnable if that is measured: `metrics.rs`.
     pub(crate) leaves: plain::AtomicU32,
     pub(crate) runnable_since_ns: plain::AtomicU64,
     /// When it began to wait, by its CPU's ticks.
     pub(crate) wait_since_ns: plain::AtomicU64,
+    pub(crate) wait_reason: AtomicU32,
     /// M that it is locked to, and how often: `locked.rs`. Written by the G itself.
     pub(crate) lockedm: AtomicPtr<M>,
     pub(crate) lock_count: AtomicU32,
@@ -192,6 +192,8 @@ pub struct G {
     scope_head: AtomicUsize,
     pub(crate) parent: AtomicU64,
     pub(crate) created_at: AtomicPtr<Location<'static>>,
+    /// Number of the last event about it (I-SEQ of `trace`). Plain data, so no atomic of the models.
+    pub(crate) trace_seq: core::sync::atomic::AtomicU32,
     /// Next in the list of all Gs, which only grows. The bare machine finds them by their stacks.
     #[cfg(not(ringo_kernel))]
     pub(crate) alllink: AtomicPtr<G>,
@@ -220,6 +222,7 @@ impl G {
             scope_head: AtomicUsize::new(0),
             parent: AtomicU64::new(0),
             created_at: AtomicPtr::new(core::ptr::null_mut()),
+            trace_seq: core::sync::atomic::AtomicU32::new(0),
             #[cfg(not(ringo_kernel))]
             alllink: AtomicPtr::new(core::ptr::null_mut()),
             entry: UnsafeCell::new(None),
@@ -259,6 +262,17 @@ impl G {
             );
         } else {
             self.status.store(to as u32, Release);
+        }
+    }
+
+    /// Record an event about it. By its owner (I-STATE), so the events of a G are numbered in their order (I-SEQ of
+    /// `trace`).
+    #[inline]
+    pub(crate) fn traced(&self, kind: trace::Kind, arg: u32) {
+        if trace::is_on() {
+            let seq = self.trace_seq.load(Relaxed).wrapping_add(1);
+            self.trace_seq.store(seq, Relaxed);
+            trace::record(kind, self.id(), arg, seq)
         }
     }
 

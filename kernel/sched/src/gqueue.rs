@@ -15,6 +15,10 @@ pub struct GQueue {
 unsafe impl Send for GQueue {}
 
 impl GQueue {
+    /// Where the runner finds the first G (`glass.rs`).
+    #[cfg(ringo_kernel)]
+    pub(crate) const HEAD: usize = core::mem::offset_of!(GQueue, head);
+
     /// An empty queue.
     pub const fn new() -> Self {
         Self {

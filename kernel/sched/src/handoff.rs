@@ -109,11 +109,19 @@ unsafe extern "C" fn exitsyscall0(_: usize) -> *const arch::Context {
     s.schedule(m)
 }
 
+/// Record an event for each P of a mask.
+pub(crate) fn emit_for_each(kind: trace::Kind, ps: u64) {
+    if trace::is_on() {
+        let each = (0..u64::BITS).filter(|p| ps & 1 << p != 0);
+        each.for_each(|p| trace::emit(kind, 0, p))
+    }
+}
+
 impl Sched {
     /// running → in a call; from here on the P may be retaken.
     pub(crate) fn enter_call(&self, m: &M, g: GRef) {
         let p = m.p().expect("entersyscall inside a blocking call");
-        trace::emit(trace::Kind::GoSyscall, g.id(), 0);
+        g.traced(trace::Kind::GoSyscall, 0);
         g.stops();
         g.set_status(GStatus::Running, GStatus::Syscall);
         p.syscalltick
@@ -131,7 +139,10 @@ impl Sched {
         let old = m.oldp().expect("exitsyscall without entersyscall");
         let has_p = self.reenter(m, old) || self.exit_with_idle_p(m, old);
         if has_p {
-            trace::emit(trace::Kind::GoSyscallExit, g.id(), 1);
+            g.traced(
+                trace::Kind::GoSyscallExit,
+                m.p().map_or(0, |p| p.id() as u32 * 2 + 1),
+            );
             g.set_status(GStatus::Syscall, GStatus::Running)
         }
         has_p
@@ -141,7 +152,7 @@ impl Sched {
     pub(crate) fn wait_for_p(&self, g: GRef) {
         g.becomes_runnable();
         g.set_status(GStatus::Syscall, GStatus::Runnable);
-        trace::emit(trace::Kind::GoSyscallExit, g.id(), 0);
+        g.traced(trace::Kind::GoSyscallExit, 0);
         self.globrunqput(g);
         self.wakep()
     }
@@ -197,6 +208,7 @@ impl Sched {
             return None;
         }
         self.pidle.store(idle & !bit, Relaxed);
+        trace::emit(trace::Kind::ProcTake, 0, p.id() as u32);
         Some(p)
     }
 
@@ -233,6 +245,7 @@ impl Sched {
             p.idle_begins();
             self.pidle
                 .store(self.pidle.load(Relaxed) | 1 << p.id(), Relaxed);
+            trace::emit(trace::Kind::ProcIdle, 0, p.id() as u32);
             drop(gl);
             return self.wakep();
         }
@@ -278,6 +291,7 @@ impl Sched {
             ps.for_each(P::idle_begins);
             self.pidle
                 .store(self.pidle.load(Relaxed) | gl.stranded, Relaxed);
+            emit_for_each(trace::Kind::ProcIdle, gl.stranded);
             gl.stranded = 0
         }
     }
@@ -291,6 +305,7 @@ impl Sched {
             return;
         }
         let now_ns = arch::now_ns();
+        m.served_ns.store(now_ns, Relaxed);
         m.armed_ns.store(NEVER, Relaxed);
         if self.reenter(m, p) {
             self.serve_clock(m, p, now_ns);

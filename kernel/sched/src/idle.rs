@@ -65,6 +65,7 @@ impl Sched {
         p.idle_begins();
         self.pidle
             .store(self.pidle.load(Relaxed) | bit(p.id()), Relaxed);
+        trace::emit(trace::Kind::ProcIdle, 0, p.id() as u32);
     }
 
     /// An idle P, if there is one; the one that `m` held last is preferred.
@@ -80,6 +81,7 @@ impl Sched {
         });
         let i = own.unwrap_or(idle.trailing_zeros() as usize);
         self.pidle.store(idle & !bit(i), Relaxed);
+        trace::emit(trace::Kind::ProcTake, 0, i as u32);
         Some(self.p_static(i))
     }
 
@@ -168,7 +170,6 @@ impl Sched {
         m.nextp.store(ptr_of(Some(p)), Relaxed);
         drop(gl);
         trace::point!("wake.cpu");
-        trace::emit(trace::Kind::Wake, 0, m.id() as u32);
         #[cfg(not(ringo_loom))]
         count(&crate::schedule::m_on_g0().stats.wakes); // preemption is off: the CPU's own M, on a G's stack as well
         self.notewakeup(m);
@@ -179,6 +180,7 @@ impl Sched {
         if let Some(p) = p {
             self.pidle
                 .store(self.pidle.load(Relaxed) | bit(p.id()), Relaxed);
+            trace::emit(trace::Kind::ProcIdle, 0, p.id() as u32);
         }
         if !mutant("no_needspinning") && !mutant("startm_no_needspinning") {
             self.needspinning.store(1, Relaxed); // seen by `stopm` under the lock, or by the next M that drops its P
@@ -188,6 +190,7 @@ impl Sched {
 
     /// Set the wake word of an M that the caller owns; interrupt its CPU if it halts (Go: `notewakeup`).
     pub(crate) fn notewakeup(&self, m: &M) {
+        trace::emit(trace::Kind::Wake, 0, m.id() as u32);
         // AcqRel: pairs with the swap in `park`: it sees `nextp`.
         if m.park.swap(NOTIFIED, AcqRel) == PARKED {
             #[cfg(not(ringo_loom))]
@@ -462,7 +465,8 @@ impl Sched {
                 m.halts(true);
                 arch::halt();
                 m.halts(false);
-                mem::flush::after_halt()
+                mem::flush::after_halt();
+                trace::emit(trace::Kind::Unidle, 0, arch::pending());
             } else {
                 arch::irq_enable()
             }

@@ -30,6 +30,7 @@
 //! | how everybody stops at once, how Ps come and go | `stw` |
 //! | what happens when nobody can go on | `deadlock` |
 //! | what it says about itself | `schedtrace` `metrics` `histogram` |
+//! | what the runner sees from outside | `glass` |
 //!
 //! Invariants have names (I-…) and stand where they are kept. Atomics name the line that they pair with.
 #![cfg_attr(ringo_kernel, no_std)]
@@ -38,6 +39,8 @@
 
 mod deadlock;
 mod g;
+#[cfg(ringo_kernel)]
+mod glass;
 mod globrunq;
 mod gqueue;
 mod handoff;

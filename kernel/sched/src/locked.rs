@@ -27,7 +27,8 @@ pub fn lock_to_cpu() {
     let m = M::current(&guard);
     let g = current();
     g.lock_count.store(g.lock_count.load(Relaxed) + 1, Relaxed);
-    g.lockedm.store(m as *const M as *mut M, Relaxed)
+    g.lockedm.store(m as *const M as *mut M, Relaxed);
+    g.traced(trace::Kind::GoLock, 0)
 }
 
 /// Undo one [`lock_to_cpu`]. One too many is harmless.
@@ -35,7 +36,11 @@ pub fn unlock_from_cpu() {
     let g = current();
     match g.lock_count.load(Relaxed) {
         0 => {}
-        1 => g.clear_lock(),
+        1 => {
+            let _owner = PreemptGuard::new(); // events of a G are recorded by its owner
+            g.clear_lock();
+            g.traced(trace::Kind::GoUnlock, 0)
+        }
         n => g.lock_count.store(n - 1, Relaxed),
     }
 }

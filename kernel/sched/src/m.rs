@@ -83,7 +83,7 @@ pub struct M {
     id: u32,
     sched: AtomicPtr<Sched>,
     /// P that it holds; null when idle.
-    p: AtomicPtr<P>,
+    pub(crate) p: AtomicPtr<P>,
     /// P that it held when its G began a blocking call (Go: `m.oldp`).
     oldp: AtomicPtr<P>,
     /// P that somebody hands to it while it is idle (Go: `m.nextp`).
@@ -112,6 +112,8 @@ pub struct M {
     pub(crate) ended: AtomicU64,
     /// Deadline for which its CPU's timer is armed; `u64::MAX`: not armed.
     pub(crate) armed_ns: AtomicU64,
+    /// When it last served its CPU's timer: what the runner's watchdog looks at.
+    pub(crate) served_ns: AtomicU64,
     /// Its CPU in models.
     #[cfg(ringo_loom)]
     pub(crate) bell: crate::models::Bell,
@@ -146,6 +148,7 @@ impl M {
             created: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             armed_ns: AtomicU64::new(u64::MAX),
+            served_ns: AtomicU64::new(0),
             #[cfg(ringo_loom)]
             bell: crate::models::Bell::new(),
             stats: MStats::new(),

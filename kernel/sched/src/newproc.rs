@@ -129,7 +129,8 @@ impl Sched {
         g.created_at
             .store(created_at as *const _ as *mut _, Relaxed);
         count(&m.created);
-        trace::emit(trace::Kind::GoCreate, g.id(), 0);
+        g.trace_seq.store(0, Relaxed);
+        g.traced(trace::Kind::GoCreate, parent as u32);
         g.becomes_runnable();
         g.set_status(GStatus::Dead, GStatus::Runnable);
         g
@@ -305,7 +306,7 @@ impl Sched {
 }
 
 /// Where the G of a stack lies.
-fn g_address(top: usize) -> usize {
+pub(crate) fn g_address(top: usize) -> usize {
     (top - size_of::<G>()) & !63
 }
 
@@ -349,7 +350,7 @@ unsafe extern "C" fn goexit0(_: usize) -> *const arch::Context {
         "I-SWITCH: a goroutine ended with a guard alive"
     );
     s.dropg(m, g);
-    trace::emit(trace::Kind::GoEnd, g.id(), 0);
+    g.traced(trace::Kind::GoEnd, 0);
     g.stops();
     g.clear_lock();
     g.set_status(GStatus::Running, GStatus::Dead);

@@ -124,7 +124,8 @@ impl Sched {
             self.park_g(m, g, reason)
         }
         if !waits {
-            g.set_status(GStatus::Waiting, GStatus::Runnable)
+            g.set_status(GStatus::Waiting, GStatus::Runnable);
+            g.traced(trace::Kind::GoReady, g.id() as u32)
         }
         waits
     }
@@ -132,9 +133,9 @@ impl Sched {
     /// running → waiting.
     pub(crate) fn park_g(&self, m: &M, g: GRef, reason: WaitReason) {
         g.set_wait_reason(reason);
+        g.traced(trace::Kind::GoPark, reason as u32);
         g.waits_since(m);
         g.stops();
-        trace::emit(trace::Kind::GoPark, g.id(), reason as u32);
         g.set_status(GStatus::Running, GStatus::Waiting);
     }
 
@@ -142,7 +143,10 @@ impl Sched {
     pub(crate) fn ready(&self, m: &M, g: GRef) {
         g.becomes_runnable();
         g.set_status(GStatus::Waiting, GStatus::Runnable);
-        trace::emit(trace::Kind::GoReady, g.id(), 0);
+        g.traced(
+            trace::Kind::GoReady,
+            m.curg().map_or(0, |by| by.id() as u32),
+        );
         trace::point!("ready.queue");
         let woken = m.serving.load(Relaxed);
         self.runqput(m, g, if woken { Event::Woken } else { Event::Ready });
@@ -194,8 +198,11 @@ pub(crate) fn requeue_running(event: Event) -> *const arch::Context {
     s.dropg(m, g);
     g.stops_runnable();
     g.set_status(GStatus::Running, GStatus::Runnable);
-    if matches!(event, Event::Yielded | Event::YieldedLocally) {
-        trace::emit(trace::Kind::GoYield, g.id(), 0)
+    match event {
+        Event::Preempted => g.traced(trace::Kind::GoPreempt, 0),
+        Event::Stopped => g.traced(trace::Kind::GoPreempt, 1),
+        Event::GaveWay => g.traced(trace::Kind::GoPreempt, 2),
+        _ => g.traced(trace::Kind::GoYield, 0),
     }
     s.runqput(m, g, event);
     if s.main_started.load(Relaxed) {

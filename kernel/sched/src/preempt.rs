@@ -60,7 +60,6 @@ unsafe extern "C" fn safe_point_m(_: usize) -> *const arch::Context {
             }
         }
     };
-    trace::emit(trace::Kind::GoPreempt, g.id(), 0);
     requeue_running(event)
 }
 

@@ -31,6 +31,15 @@ pub struct RunQueue {
     slots: [AtomicPtr<G>; RING],
 }
 
+/// Where the runner finds a queue's words (`glass.rs`).
+#[cfg(ringo_kernel)]
+impl RunQueue {
+    pub(crate) const HEAD: usize = core::mem::offset_of!(RunQueue, head);
+    pub(crate) const TAIL: usize = core::mem::offset_of!(RunQueue, tail);
+    pub(crate) const RUNNEXT: usize = core::mem::offset_of!(RunQueue, runnext);
+    pub(crate) const SLOTS: usize = core::mem::offset_of!(RunQueue, slots);
+}
+
 fn order(name: &str, right: Ordering) -> Ordering {
     if mutant(name) { Relaxed } else { right }
 }

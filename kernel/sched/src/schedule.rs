@@ -176,7 +176,7 @@ impl Sched {
         g.m.store(m as *const M as *mut M, Relaxed);
         m.curg.store(g.as_ptr(), Relaxed);
         count(&m.stats.switches);
-        trace::emit(trace::Kind::GoStart, g.id(), 0);
+        g.traced(trace::Kind::GoStart, m.p().map_or(0, |p| p.id() as u32));
         mem::gstack::before_execute(g.trimmed.load(Relaxed));
         // SAFETY: on g0 with preemption off; the window is the G's stack, and nobody else runs on it (I-G0).
         unsafe {
@@ -236,6 +236,9 @@ impl Sched {
             arch::set_m_ptr(m as *const M as *mut ());
         }
         self.pidle.store(self.pidle.load(Relaxed) & !1, Relaxed);
+        for p in 1..self.procs() {
+            trace::emit(trace::Kind::ProcIdle, 0, p) // as they were made
+        }
         self.acquirep(m, self.p_static(0));
     }
 

@@ -139,6 +139,7 @@ impl Sched {
         self.pause_begins(reason);
         let mut gl = self.lock.lock();
         let free = self.pidle.swap(0, AcqRel) | core::mem::take(&mut gl.stranded);
+        crate::handoff::emit_for_each(trace::Kind::ProcTake, free);
         gl.stopwait = self.procs() - 1 - free.count_ones();
         self.stopwait.store(gl.stopwait, Relaxed);
         // SeqCst: an M that takes a P after this sees it when it next looks for work; one that runs a G is told below.
@@ -230,7 +231,8 @@ impl Sched {
                 }
                 None => {
                     p.idle_begins();
-                    self.pidle.store(self.pidle.load(Relaxed) | 1 << i, Relaxed)
+                    self.pidle.store(self.pidle.load(Relaxed) | 1 << i, Relaxed);
+                    trace::emit(trace::Kind::ProcIdle, 0, i as u32)
                 }
             }
         }
@@ -270,7 +272,10 @@ impl Sched {
         if keep.id() != own.id() {
             own.m.store(core::ptr::null_mut(), Relaxed);
             m.set_p(None);
-            self.acquirep(m, keep)
+            self.acquirep(m, keep);
+            if let Some(g) = m.curg() {
+                g.traced(trace::Kind::GoMove, keep.id() as u32)
+            }
         }
         self.note_procs();
         let mut gl = self.lock.lock();

@@ -67,6 +67,7 @@ impl Sched {
         let bits = arch::take_pending();
         let now_ns = arch::now_ns();
         if bits & arch::PENDING_TIMER != 0 {
+            m.served_ns.store(now_ns, Relaxed);
             m.armed_ns.store(NEVER, Relaxed); // it fired, perhaps a little early: it has to be armed anew either way
             self.sysmon(m, now_ns);
         }
@@ -88,6 +89,7 @@ impl Sched {
         let mut over = bits & arch::PENDING_PREEMPT != 0;
         if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) != 0 {
             let now_ns = arch::now_ns();
+            m.served_ns.store(now_ns, Relaxed);
             m.armed_ns.store(NEVER, Relaxed);
             over |= self.serve_clock(m, p, now_ns);
             self.sysmon(m, now_ns);
@@ -108,6 +110,7 @@ impl Sched {
         }
         let tick = p.schedtick();
         let over = tick == m.tick_saw.load(Relaxed);
+        trace::emit(trace::Kind::Tick, 0, 0);
         m.tick_saw.store(tick, Relaxed);
         m.next_tick_ns.store(now_ns + self.slice_ns(), Relaxed);
         p.wakeup.saw_running(m, now_ns);

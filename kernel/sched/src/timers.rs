@@ -44,6 +44,13 @@ struct Heap {
     seq: u64,
 }
 
+/// Where the runner finds what (`glass.rs`).
+#[cfg(ringo_kernel)]
+impl Timers {
+    pub(crate) const MIN_WHEN: usize = core::mem::offset_of!(Timers, min_when_ns);
+    pub(crate) const LEN: usize = core::mem::offset_of!(Timers, len);
+}
+
 impl Timers {
     pub(crate) fn new() -> Self {
         Self {

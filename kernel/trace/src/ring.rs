@@ -7,14 +7,19 @@
 //!
 //! No lock. A reader copies an event and then looks at `next` again: if the writer has come around meanwhile, the copy
 //! may be torn and is thrown away.
+//!
+//! The runner reads rings too, from outside, by [`Layout`]. It sorts the events of all CPUs by time and so has to know up
+//! to when it has all of them: `writing` is 1 from before the clock is read until the event is there.
 
-use crate::event::Event;
+use crate::event::{Event, stamp};
 use alloc::boxed::Box;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*, fence};
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU64, Ordering::*, fence};
 
 #[derive(Default)]
+#[repr(C)]
 struct Slot {
-    ns: AtomicU64,
+    stamp: AtomicU64,
     word: AtomicU64,
 }
 
@@ -22,19 +27,40 @@ struct Slot {
 pub struct Ring {
     /// Events ever recorded: index of the next one.
     next: AtomicU64,
-    /// On the host, threads of several machines, or of none, may bear the same CPU number and so share a ring.
-    writing: AtomicBool,
+    /// An event is being recorded. A lock on the host, where threads of several machines, or of none, may bear the same
+    /// CPU number and so share a ring.
+    writing: AtomicU64,
+    capacity: u64,
+    first_slot: u64,
     slots: Box<[Slot]>,
+}
+
+/// Where in a [`Ring`] its words lie, in bytes. A slot is two words: stamp and packed word.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout;
+
+impl Layout {
+    /// Events ever recorded.
+    pub const NEXT: usize = offset_of!(Ring, next);
+    /// Whether one is being recorded.
+    pub const WRITING: usize = offset_of!(Ring, writing);
+    /// Number of slots.
+    pub const CAPACITY: usize = offset_of!(Ring, capacity);
+    /// Address of the first slot.
+    pub const FIRST_SLOT: usize = offset_of!(Ring, first_slot);
 }
 
 impl Ring {
     /// An empty ring of at least `events` (at least 2) slots.
     pub fn new(events: usize) -> Self {
         let events = events.max(2).next_power_of_two();
+        let slots: Box<[Slot]> = (0..events).map(|_| Slot::default()).collect();
         Self {
             next: AtomicU64::new(0),
-            writing: AtomicBool::new(false),
-            slots: (0..events).map(|_| Slot::default()).collect(),
+            writing: AtomicU64::new(0),
+            capacity: events as u64,
+            first_slot: slots.as_ptr() as u64,
+            slots,
         }
     }
 
@@ -42,24 +68,27 @@ impl Ring {
         &self.slots[index as usize & (self.slots.len() - 1)]
     }
 
-    /// Records an event. By the ring's CPU alone, preemption off.
+    /// Records an event at the time that `clock_ns` tells. By the ring's CPU alone, preemption off.
     #[inline]
-    pub fn push(&self, ns: u64, word: u64) {
+    pub fn push(&self, clock_ns: impl FnOnce() -> u64, seq: u32, word: u64) {
         if cfg!(not(ringo_kernel)) {
-            while self.writing.swap(true, Acquire) {
+            while self.writing.swap(1, Acquire) == 1 {
                 core::hint::spin_loop();
             }
+        } else {
+            self.writing.store(1, Relaxed);
+            // Stores stay in order on x86 and the clock is read after earlier loads; this keeps the compiler from moving it.
+            core::sync::atomic::compiler_fence(SeqCst);
         }
+        let ns = clock_ns();
         let index = self.next.load(Relaxed);
         // Pairs with the fence in `get`: who sees a word stored below also sees `next` at `index` or above.
         fence(Release);
         let slot = self.slot(index);
-        slot.ns.store(ns, Relaxed);
+        slot.stamp.store(stamp(ns, seq), Relaxed);
         slot.word.store(word, Relaxed);
         self.next.store(index + 1, Release); // pairs with the load in `recorded`
-        if cfg!(not(ringo_kernel)) {
-            self.writing.store(false, Release);
-        }
+        self.writing.store(0, Release); // pairs with the swap above, and with the runner's read before it reads `next`
     }
 
     /// Events ever recorded.
@@ -78,12 +107,12 @@ impl Ring {
             return None;
         }
         let slot = self.slot(index);
-        let (ns, word) = (slot.ns.load(Relaxed), slot.word.load(Relaxed));
+        let (stamp, word) = (slot.stamp.load(Relaxed), slot.word.load(Relaxed));
         fence(Acquire); // pairs with the fence in `push`
         if index < self.oldest() {
             return None;
         }
-        Event::unpack(ns, word)
+        Event::unpack(stamp, word)
     }
 }
 
@@ -93,7 +122,7 @@ mod tests {
     use crate::event::{Kind, pack};
 
     fn push(ring: &Ring, n: u64) {
-        ring.push(n, pack(Kind::User, 0, n, n as u32));
+        ring.push(|| n, 0, pack(Kind::User, 0, n, n as u32));
     }
 
     #[test]
@@ -117,7 +146,7 @@ mod tests {
     #[test]
     fn a_reader_beside_the_writer_sees_whole_events_only() {
         let ring = Ring::new(16);
-        let done = AtomicBool::new(false);
+        let done = core::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|s| {
             s.spawn(|| {
                 (0..2_000_000).for_each(|n| push(&ring, n));

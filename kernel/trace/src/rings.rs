@@ -63,17 +63,23 @@ pub fn is_on() -> bool {
 #[inline]
 pub fn emit(kind: Kind, goid: u64, arg: u32) {
     if is_on() {
-        record(kind, goid, arg);
+        record(kind, goid, arg, 0);
     }
 }
 
+/// [`emit`] where the caller has looked at [`is_on`]: `seq` is the event's number among those about the G (I-SEQ).
 #[inline(never)]
-fn record(kind: Kind, goid: u64, arg: u32) {
+pub fn record(kind: Kind, goid: u64, arg: u32, seq: u32) {
     let _this_cpu = PreemptGuard::new();
     let cpu = arch::cpu_id();
     if let Some(ring) = ring(cpu) {
-        ring.push(arch::now_ns(), pack(kind, cpu, goid, arg));
+        ring.push(arch::now_ns, seq, pack(kind, cpu, goid, arg));
     }
+}
+
+/// Address of the table of rings, one pointer for each CPU: for the glass header.
+pub fn table_address() -> u64 {
+    (&raw const RINGS).addr() as u64
 }
 
 /// Events that the CPU ever recorded.

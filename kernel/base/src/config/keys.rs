@@ -152,6 +152,8 @@ pub const KEYS: &[Key] = &[
     Key::runner("log", Values::Words(LogLevel::WORDS)),
     Key::runner("json", Values::Words(&["0", "1"])),
     Key::runner("tty", Values::Words(&["0", "1"])),
+    Key::runner("events", Values::Number(0, 1 << 22)),
+    Key::runner("icount", Values::Words(&["0", "1"])),
     Key::runner("smp", Values::Number(1, MAX_CPUS)),
     Key::runner("program", Values::Text),
 ];

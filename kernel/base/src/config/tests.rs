@@ -19,7 +19,8 @@ fn empty_means_the_defaults() {
 fn every_key_is_stored() {
     let all = "procs=3 preempt=coop slice_us=500 wakeup=off min_run_us=50 steal=one queue=global runnext=off \
                sysmon=off handoff=off spin=off mcache=off netpoll=park policy=go stack_kib=64 clock=real \
-               seed=18446744073709551615 schedtrace=250 scheddetail=1 point=none log=debug json=1 tty=1 smp=4 \
+               seed=18446744073709551615 schedtrace=250 scheddetail=1 point=none log=debug json=1 tty=1 \
+               events=512 icount=1 smp=4 \
                program=hello";
     let config = Config::parse(all).unwrap();
     let wanted = Config {
@@ -42,6 +43,8 @@ fn every_key_is_stored() {
         log: LogLevel::Debug,
         json: true,
         tty: true,
+        events: 512,
+        icount: true,
         smp: Some(4),
         program: Word::new("hello"),
         ..Config::DEFAULT

@@ -132,6 +132,26 @@ pub fn for_each_listed(mut f: impl FnMut(usize)) {
     }
 }
 
+/// Where the runner finds all stacks, from outside.
+#[derive(Clone, Copy, Debug)]
+pub struct Glass {
+    /// Address of the first slot.
+    pub first: u64,
+    /// Bytes of a slot.
+    pub bytes: u64,
+    /// Address of the number of slots that exist.
+    pub count_at: u64,
+}
+
+/// See [`Glass`]. Good once [`init`] was called.
+pub fn glass() -> Glass {
+    Glass {
+        first: bare::STACK_BASE,
+        bytes: slot_bytes() as u64,
+        count_at: (&raw const SLOT_COUNT).addr() as u64,
+    }
+}
+
 /// Whether slots are on their way back.
 #[inline]
 pub(crate) fn has_released() -> bool {

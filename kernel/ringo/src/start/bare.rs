@@ -67,6 +67,7 @@ unsafe extern "C" fn kernel_main(info: &'static mut BootInfo) -> ! {
     let s = unsafe { prepare(cfg, module.args(), came) };
     SCHED.store(s as *const Sched as *mut Sched, Release);
     s.set_mcount(came);
+    s.make_visible();
     // SAFETY: once, on CPU 0; `enter` never returns.
     unsafe { arch::start_cpus(came, enter) };
     enter(0);

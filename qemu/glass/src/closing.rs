@@ -1,0 +1,74 @@
+//! At the end of a run: what the events say against the memory that the machine leaves behind.
+
+use crate::check::{Checker, Rule, State};
+use crate::view::{GState, Glass};
+use std::collections::HashSet;
+
+/// A G whose last event is this old is not on its way from one queue to another.
+const SETTLED_NS: u64 = 50_000_000;
+
+/// Compares. The machine has ended, somewhere: each of its CPUs may have been about to do something.
+pub fn closing_check(checker: &mut Checker, glass: &Glass) {
+    let Some(end) = glass.snapshot() else {
+        return checker.wrong(Rule::Count, "the machine's memory makes no sense".into());
+    };
+    if checker.lost != 0 {
+        return; // there is nothing to compare with
+    }
+    let cpus = end.cpus.len() as u64;
+    let made: u64 = end.cpus.iter().map(|cpu| cpu.created).sum();
+    let gone: u64 = end.cpus.iter().map(|cpu| cpu.ended).sum();
+    for (what, counted, seen) in [
+        ("created", made, checker.created),
+        ("ended", gone, checker.ended),
+    ] {
+        if counted.abs_diff(seen) > cpus {
+            let text = format!("the machine counts {counted} goroutines {what}, its events {seen}");
+            checker.wrong(Rule::Count, text);
+        }
+    }
+    let gs = glass.gs();
+    let alive = checker.created - checker.ended;
+    if (gs.len() as u64).abs_diff(alive) > cpus {
+        let text = format!(
+            "{} created, {} ended, but {} are there",
+            checker.created,
+            checker.ended,
+            gs.len()
+        );
+        checker.wrong(Rule::Count, text);
+    }
+    let queued: HashSet<u64> = glass.queued(&end).into_iter().collect();
+    for g in gs {
+        let Some(known) = checker.gs.get(&(g.id as u32)) else {
+            continue; // just made, or just ended
+        };
+        let settled = checker.now_ns.saturating_sub(known.since_ns) > SETTLED_NS;
+        if !settled || known.seq != g.seq {
+            continue;
+        }
+        let expected = match known.state {
+            Some(State::Runnable) => GState::Runnable,
+            Some(State::Waiting) => GState::Waiting,
+            Some(State::Running { .. }) => GState::Running,
+            Some(State::Call { .. }) => GState::Syscall,
+            None => continue,
+        };
+        if g.state != expected {
+            let text = format!(
+                "G {} is {} by its events and {} in memory",
+                g.id,
+                expected.word(),
+                g.state.word()
+            );
+            checker.wrong(Rule::Lost, text);
+        } else if expected == GState::Runnable && !queued.contains(&g.at) {
+            let text = format!(
+                "G {} is runnable for {} µs and on no queue",
+                g.id,
+                (checker.now_ns - known.since_ns) / 1000
+            );
+            checker.wrong(Rule::Lost, text);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! No usable P idles while a G waits for a CPU.
+//!
+//! A short while between the two is as it must be: somebody is just looking. Under a busy host that somebody may be stopped
+//! for any time. So the rule counts only time in which nobody is about to look:
+//!
+//! ```text
+//!   some P is on the idle list,  and  every CPU either runs a G or is halted,  and  one is halted and nobody has woken it
+//! ```
+//!
+//! and only for Gs whose waker has got past its duty to wake a CPU, which is certain when it records its next event. With a
+//! correct scheduler this time is nearly nothing, whatever the host does. It adds up over a G's wait: a busy CPU that looks
+//! into its own queue in between is no excuse.
+
+use crate::check::{Known, State};
+use std::collections::{BTreeSet, HashMap};
+use trace::{Event, Kind};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cpu {
+    /// Nothing seen of it yet.
+    Unknown,
+    /// About to find something, as far as is known.
+    Looks,
+    Runs,
+    Halted,
+}
+
+#[derive(Debug)]
+pub(crate) struct IdleRule {
+    limit_ns: Option<u64>,
+    cpus: Vec<Cpu>,
+    idle_ps: u64,
+    /// Since when nobody looks although somebody could.
+    blind_spot_since_ns: Option<u64>,
+    /// All such time so far.
+    total_ns: u64,
+    /// Gs that wait: `total_ns` when they were offered, and number.
+    offered: BTreeSet<(u64, u32)>,
+    offered_at: HashMap<u32, u64>,
+    /// Gs whose waker, this CPU, has not shown that it is past its duty.
+    fresh: Vec<Vec<u32>>,
+    locked: std::collections::HashSet<u32>,
+    pub longest_ns: u64,
+}
+
+impl IdleRule {
+    pub fn new(cpus: usize, limit_ns: Option<u64>) -> IdleRule {
+        IdleRule {
+            limit_ns,
+            cpus: vec![Cpu::Unknown; cpus],
+            idle_ps: 0,
+            blind_spot_since_ns: None,
+            total_ns: 0,
+            offered: BTreeSet::new(),
+            offered_at: HashMap::new(),
+            fresh: vec![Vec::new(); cpus],
+            locked: std::collections::HashSet::new(),
+            longest_ns: 0,
+        }
+    }
+
+    /// Events are missing.
+    pub fn forget(&mut self) {
+        *self = IdleRule {
+            longest_ns: self.longest_ns,
+            ..IdleRule::new(self.cpus.len(), self.limit_ns)
+        }
+    }
+
+    /// The next event, after the checker has applied it. A G that has waited for too long.
+    pub fn event(&mut self, event: &Event, gs: &HashMap<u32, Known>) -> Option<(u32, u64)> {
+        let cpu = event.cpu as usize;
+        if self.limit_ns.is_none() || cpu >= self.cpus.len() {
+            return None;
+        }
+        self.offer(cpu, event.ns, gs);
+        match event.kind {
+            Kind::Idle => self.cpus[cpu] = Cpu::Halted,
+            Kind::Unidle => self.cpus[cpu] = Cpu::Looks,
+            Kind::Wake => {
+                if let Some(woken) = self.cpus.get_mut(event.arg as usize)
+                    && *woken == Cpu::Halted
+                {
+                    *woken = Cpu::Looks;
+                }
+            }
+            Kind::ProcIdle => self.idle_ps |= 1 << (event.arg & 63),
+            Kind::ProcTake => self.idle_ps &= !(1 << (event.arg & 63)),
+            Kind::GoStart => {
+                self.withdraw(event.goid);
+                self.cpus[cpu] = Cpu::Runs
+            }
+            Kind::GoSyscall | Kind::GoMove => self.cpus[cpu] = Cpu::Runs,
+            Kind::GoSyscallExit if event.arg & 1 == 1 => self.cpus[cpu] = Cpu::Runs,
+            Kind::GoYield | Kind::GoPreempt | Kind::GoSyscallExit => {
+                self.cpus[cpu] = Cpu::Looks;
+                self.fresh[cpu].push(event.goid)
+            }
+            Kind::GoCreate | Kind::GoReady => self.fresh[cpu].push(event.goid),
+            Kind::GoPark => self.cpus[cpu] = Cpu::Looks,
+            Kind::GoEnd => {
+                self.locked.remove(&event.goid);
+                self.cpus[cpu] = Cpu::Looks
+            }
+            Kind::GoLock => {
+                self.locked.insert(event.goid);
+            }
+            Kind::GoUnlock => {
+                self.locked.remove(&event.goid);
+            }
+            _ => {}
+        }
+        self.tell_time(event.ns)
+    }
+
+    /// At the end of the run.
+    pub fn finish(&mut self, now_ns: u64) -> Option<(u32, u64)> {
+        let total_ns = self.total_at(now_ns);
+        self.judge(total_ns)
+    }
+
+    fn total_at(&self, now_ns: u64) -> u64 {
+        let running = self.blind_spot_since_ns;
+        self.total_ns + running.map_or(0, |since| now_ns.saturating_sub(since))
+    }
+
+    /// The CPU goes on: whom it has readied is offered to all.
+    fn offer(&mut self, cpu: usize, now_ns: u64, gs: &HashMap<u32, Known>) {
+        if self.fresh[cpu].is_empty() {
+            return;
+        }
+        let total_ns = self.total_at(now_ns);
+        for goid in std::mem::take(&mut self.fresh[cpu]) {
+            let waits = gs
+                .get(&goid)
+                .is_some_and(|g| g.state == Some(State::Runnable));
+            if waits && !self.locked.contains(&goid) && !self.offered_at.contains_key(&goid) {
+                self.offered_at.insert(goid, total_ns);
+                self.offered.insert((total_ns, goid));
+            }
+        }
+    }
+
+    fn withdraw(&mut self, goid: u32) {
+        if let Some(at) = self.offered_at.remove(&goid) {
+            self.offered.remove(&(at, goid));
+        }
+    }
+
+    fn tell_time(&mut self, now_ns: u64) -> Option<(u32, u64)> {
+        let now = self.idle_ps != 0
+            && self.cpus.contains(&Cpu::Halted)
+            && self
+                .cpus
+                .iter()
+                .all(|cpu| matches!(cpu, Cpu::Runs | Cpu::Halted));
+        match (now, self.blind_spot_since_ns) {
+            (true, None) => self.blind_spot_since_ns = Some(now_ns),
+            (false, Some(_)) => {
+                self.total_ns = self.total_at(now_ns);
+                self.blind_spot_since_ns = None;
+                return self.judge(self.total_ns);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn judge(&mut self, total_ns: u64) -> Option<(u32, u64)> {
+        let &(at, goid) = self.offered.first()?;
+        let waited_ns = total_ns - at;
+        self.longest_ns = self.longest_ns.max(waited_ns);
+        (waited_ns > self.limit_ns?).then(|| {
+            self.withdraw(goid); // it is named once
+            (goid, waited_ns)
+        })
+    }
+}
