@@ -18,6 +18,9 @@ pub fn report(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcom
             boot.as_secs_f64()
         );
     }
+    if let Some(line) = disk_line(outcome) {
+        eprintln!("ringo: {line}");
+    }
     if args.json {
         let mut out = std::io::stdout().lock();
         let stats = outcome
@@ -32,6 +35,28 @@ pub fn report(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcom
             drop(writeln!(out, "{line}"));
         }
     }
+}
+
+/// The program's own count of its disk's requests beside QEMU's, if it has made some and lived to tell.
+fn disk_line(outcome: &Outcome) -> Option<String> {
+    let (said, seen) = (outcome.event("disk")?, outcome.disk?);
+    let (reads, writes) = (said["reads"].as_u64()?, said["writes"].as_u64()?);
+    let same = (reads, writes) == (seen.reads, seen.writes);
+    (reads + writes > 0 || !same).then(|| {
+        let (count, verdict) = match writes + seen.writes {
+            0 => (format!("{reads} disk reads"), format!("{}", seen.reads)),
+            _ => (
+                format!("{reads} disk reads and {writes} writes"),
+                format!("{} and {}", seen.reads, seen.writes),
+            ),
+        };
+        let what = if same {
+            ""
+        } else {
+            ", which should be the same"
+        };
+        format!("{count} by the program's count, {verdict} by QEMU's{what}")
+    })
 }
 
 fn figures(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcome) -> Value {
@@ -56,6 +81,24 @@ mod tests {
     use super::*;
     use clap::Parser;
     use std::time::Duration;
+
+    #[test]
+    fn the_two_counts_of_disk_requests() {
+        let mut outcome = Outcome::default();
+        assert_eq!(disk_line(&outcome), None);
+        outcome.events = vec![json!({"event": "disk", "reads": 7, "writes": 0})];
+        assert_eq!(disk_line(&outcome), None);
+        let seen = |reads, writes| Some(crate::DiskCounts { reads, writes });
+        outcome.disk = seen(7, 0);
+        let line = disk_line(&outcome).unwrap();
+        assert_eq!(line, "7 disk reads by the program's count, 7 by QEMU's");
+        outcome.disk = seen(6, 1);
+        let line = disk_line(&outcome).unwrap();
+        assert!(
+            line.ends_with("6 and 1 by QEMU's, which should be the same"),
+            "{line}"
+        );
+    }
 
     #[test]
     fn figures_of_a_run() {

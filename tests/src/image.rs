@@ -30,6 +30,19 @@ pub fn mutant(bug: &str) -> Result<PathBuf, String> {
     build(&["--cfg".into(), format!("ringo_bug=\"{bug}\"")])
 }
 
+/// A demo, optimised, with checks.
+///
+/// # Errors
+/// As [`image`].
+pub fn demo(name: &str) -> Result<PathBuf, String> {
+    let options = BuildOptions {
+        checks: true,
+        ..BuildOptions::default()
+    };
+    build_kernel(&root(), "demos", name, &options)
+        .map_err(|e| format!("the demo {name} does not build: {e}"))
+}
+
 type Built = Arc<OnceLock<Result<PathBuf, String>>>;
 
 fn build(flags: &[String]) -> Result<PathBuf, String> {

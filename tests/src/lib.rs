@@ -10,7 +10,7 @@ mod runner;
 mod table;
 
 pub use case::{Case, Expect, figure};
-pub use image::{image, mutant, root, runner};
+pub use image::{demo, image, mutant, root, runner};
 pub use ringo_runner::{Accel, Board, Outcome};
 pub use runner::{RunnerOutput, run_runner};
 pub use table::{median, note, summary};

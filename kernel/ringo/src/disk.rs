@@ -56,7 +56,7 @@ fn blocking(wait: &mut dyn FnMut()) {
 
 #[cfg(ringo_kernel)]
 mod device {
-    use super::Error;
+    use super::{Error, Requests};
     use blk::PciDisk;
     use csp::sync::{OnceLock, Semaphore};
 
@@ -73,11 +73,25 @@ mod device {
     pub(super) fn with<T>(f: impl FnOnce(&PciDisk) -> Result<T, Error>) -> Result<T, Error> {
         // SAFETY: a static of ours. A read that the compiler may not leave out keeps the symbol in the program.
         unsafe { (&raw const RINGO_DISK).read_volatile() };
-        let disk = DISK.get_or_init(blk::open).as_ref().map_err(|e| *e)?;
+        let open = || {
+            crate::exit::SAY_DISK.call_once(|| say_requests);
+            blk::open()
+        };
+        let disk = DISK.get_or_init(open).as_ref().map_err(|e| *e)?;
         ROOM.acquire();
         let result = f(disk);
         ROOM.release();
         result
+    }
+
+    /// For the runner, which compares it with what QEMU has seen.
+    fn say_requests() {
+        if let Some(Ok(disk)) = DISK.get() {
+            let Requests { reads, writes } = disk.requests();
+            crate::fatal::say(format_args!(
+                "\u{1}{{\"event\":\"disk\",\"reads\":{reads},\"writes\":{writes}}}\n"
+            ));
+        }
     }
 }
 

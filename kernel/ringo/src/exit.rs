@@ -63,11 +63,18 @@ fn wait_for_the_end() -> ! {
     }
 }
 
+/// What the disk's module says at the end, if the program uses it: an event for the runner.
+#[cfg(ringo_kernel)]
+pub(crate) static SAY_DISK: spin::Once<fn()> = spin::Once::new();
+
 /// The status goes to the runner over the control channel, since the exit device carries none but the kernel's own.
 #[cfg(ringo_kernel)]
 fn end_machine(code: i32) -> ! {
     if crate::start::config().json {
         say_stats()
+    }
+    if let Some(say) = SAY_DISK.get() {
+        say()
     }
     // Without the heap, which may be what the program has used up.
     crate::fatal::say(format_args!(

@@ -44,6 +44,13 @@ pub fn steals() -> bool {
     crate::start::config().steal != base::config::Steal::Off
 }
 
+/// Whether the P of a goroutine that occupies its CPU in a blocking call is given to others after a while: with `handoff=on`,
+/// and on the bare machine only if sysmon is there to see that the call lasts.
+pub fn hands_on() -> bool {
+    let cfg = crate::start::config();
+    cfg.handoff && (IS_HOST || cfg.sysmon) && sched::num_cpu() > 1
+}
+
 /// Length of a time slice.
 pub fn slice() -> Duration {
     Duration::from_micros(crate::start::config().slice_us.into())

@@ -320,15 +320,17 @@ impl Sched {
         }
     }
 
-    /// sysmon: take the Ps of long calls (Go: `retake`). True: look again soon, since some were taken, or others wait for
-    /// one that was seen for the first time.
-    pub(crate) fn retake(&self, now_ns: u64) -> bool {
-        let mut soon = false;
+    /// sysmon: take the Ps of long calls (Go: `retake`). First: look again soon, since some were taken, or others wait for
+    /// one that was seen for the first time. Second: calls were begun since the last look.
+    pub(crate) fn retake(&self, now_ns: u64) -> (bool, bool) {
+        let (mut soon, mut calls) = (false, false);
         if !self.cfg.handoff {
-            return soon;
+            return (soon, calls);
         }
         for i in 0..self.procs() as usize {
             let p = self.p_static(i);
+            let tick = p.syscalltick.load(Relaxed);
+            calls |= p.sysmon_saw_tick.swap(tick, Relaxed) != tick;
             if p.call.load(Relaxed) != IN_CALL {
                 continue;
             }
@@ -339,7 +341,7 @@ impl Sched {
             }
             soon |= waits
         }
-        soon
+        (soon, calls)
     }
 
     /// Is there a use for the P of a call?

@@ -52,7 +52,8 @@ pub struct P {
     pub(crate) call: AtomicU32,
     /// Counts blocking calls, so that sysmon knows a call again.
     pub(crate) syscalltick: AtomicU32,
-    /// The call that sysmon saw last on this P, and when it first did.
+    /// `syscalltick` at sysmon's last look; the call that it saw last on this P, and when it first did.
+    pub(crate) sysmon_saw_tick: AtomicU32,
     pub(crate) sysmon_saw_call: AtomicU32,
     pub(crate) sysmon_call_when_ns: AtomicU64,
     /// Since when it is idle, 0 if it is not, and for how long it was: `metrics.rs`.
@@ -85,6 +86,7 @@ impl P {
             m: AtomicPtr::new(core::ptr::null_mut()),
             call: AtomicU32::new(crate::handoff::NONE),
             syscalltick: AtomicU32::new(0),
+            sysmon_saw_tick: AtomicU32::new(0),
             sysmon_saw_call: AtomicU32::new(0),
             sysmon_call_when_ns: AtomicU64::new(0),
             idle_since_ns: plain::AtomicU64::new(0),

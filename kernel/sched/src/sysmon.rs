@@ -12,6 +12,9 @@
 //!        │                                                                         ▲
 //!        └── a call was taken, or one was seen whose P others wait for ────────────┘
 //! ```
+//!
+//! As long as calls are begun now and then the period stays below half a millisecond: it would else grow during one call of
+//! some milliseconds, and the next one would be over before the look that takes its P. (Go lets it grow.)
 
 use crate::m::M;
 use crate::p::P;
@@ -23,6 +26,10 @@ use base::shim::{AtomicBool, AtomicU32, AtomicU64, Ordering::*, fence};
 const PERIOD_MIN_NS: u64 = 20_000;
 /// Longest.
 pub(crate) const PERIOD_MAX_NS: u64 = 10_000_000;
+/// Longest while blocking calls are begun.
+const PERIOD_CALLS_NS: u64 = 500_000;
+/// For so long after one that was begun, others are expected.
+const CALLS_EXPECTED_NS: u64 = 2 * PERIOD_MAX_NS;
 /// Looks in vain before the period grows.
 const PATIENCE: u32 = 50;
 /// A timer that is this late is not just about to be run.
@@ -32,6 +39,8 @@ const OVERDUE_NS: u64 = 2_000_000;
 pub(crate) struct Sysmon {
     period_ns: AtomicU64,
     in_vain: AtomicU32,
+    /// Until when calls are expected.
+    calls_until_ns: AtomicU64,
     /// When the next look is due.
     pub next_ns: AtomicU64,
     /// It rests: all was idle at its last look; who becomes busy wakes it.
@@ -43,13 +52,14 @@ impl Sysmon {
         Self {
             period_ns: AtomicU64::new(PERIOD_MAX_NS),
             in_vain: AtomicU32::new(0),
+            calls_until_ns: AtomicU64::new(0),
             next_ns: AtomicU64::new(0),
             wait: AtomicBool::new(true),
         }
     }
 
-    /// The next look: soon, if this one was not in vain.
-    fn plan(&self, soon: bool, now_ns: u64) {
+    /// The next look: soon, if this one was not in vain, and not late if there have been `calls`.
+    fn plan(&self, soon: bool, calls: bool, now_ns: u64) {
         let mut period_ns = self.period_ns.load(Relaxed);
         if soon {
             self.in_vain.store(0, Relaxed);
@@ -60,6 +70,13 @@ impl Sysmon {
             if n > PATIENCE {
                 period_ns = (2 * period_ns).min(PERIOD_MAX_NS)
             }
+        }
+        if calls {
+            self.calls_until_ns
+                .store(now_ns + CALLS_EXPECTED_NS, Relaxed)
+        }
+        if now_ns < self.calls_until_ns.load(Relaxed) {
+            period_ns = period_ns.min(PERIOD_CALLS_NS)
         }
         self.period_ns.store(period_ns, Relaxed);
         self.next_ns.store(now_ns + period_ns, Relaxed)
@@ -122,8 +139,8 @@ impl Sched {
             }
             self.sysmon.wait.store(false, SeqCst)
         }
-        let soon = self.retake(now_ns);
-        self.sysmon.plan(soon, now_ns);
+        let (soon, calls) = self.retake(now_ns);
+        self.sysmon.plan(soon, calls, now_ns);
         if self.npidle() != 0 && (self.work_waits() || self.timer_is_overdue(now_ns)) {
             self.wakep()
         }
@@ -147,20 +164,29 @@ mod tests {
     #[test]
     fn the_period_grows_after_looks_in_vain_and_shrinks_at_once() {
         let s = Sysmon::new();
-        s.plan(true, 0);
+        s.plan(true, false, 0);
         assert_eq!(s.next_ns.load(Relaxed), PERIOD_MIN_NS);
         for _ in 0..PATIENCE {
-            s.plan(false, 0)
+            s.plan(false, false, 0)
         }
         assert_eq!(s.next_ns.load(Relaxed), PERIOD_MIN_NS);
         for k in 1..20 {
-            s.plan(false, 0);
+            s.plan(false, false, 0);
             assert_eq!(
                 s.next_ns.load(Relaxed),
                 (PERIOD_MIN_NS << k).min(PERIOD_MAX_NS)
             );
         }
-        s.plan(true, 5);
+        s.plan(false, true, 0);
+        assert_eq!(s.next_ns.load(Relaxed), PERIOD_CALLS_NS);
+        s.plan(false, false, CALLS_EXPECTED_NS - 1);
+        assert!(s.next_ns.load(Relaxed) < CALLS_EXPECTED_NS + PERIOD_CALLS_NS);
+        s.plan(false, false, CALLS_EXPECTED_NS);
+        assert_eq!(
+            s.next_ns.load(Relaxed),
+            CALLS_EXPECTED_NS + 2 * PERIOD_CALLS_NS
+        );
+        s.plan(true, true, 5);
         assert_eq!(s.next_ns.load(Relaxed), 5 + PERIOD_MIN_NS);
     }
 }

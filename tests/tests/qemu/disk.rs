@@ -1,8 +1,9 @@
-//! The disk: polled reads on both boards, what is wrong with a request, and that the host has seen as many as were made.
+//! The disk: polled reads on both boards, what is wrong with a request, that the host has seen as many as were made, and
+//! what becomes of the Ps of goroutines that read.
 
 use ringo_runner::{Disk, Machine};
 use std::path::PathBuf;
-use tests::{Board, Case, DEFAULT, NO_NET, Outcome, figure};
+use tests::{Board, Case, DEFAULT, NO_NET, Outcome, demo, figure};
 
 /// The image that the runner makes for programs that read one.
 fn case(test: &str) -> Case {
@@ -102,7 +103,74 @@ pub fn cases() -> Vec<Case> {
             .machine(|machine| machine.seed = Some(1)),
     );
     all.extend([file(), read_only()]);
+    for smp in [2, 4] {
+        for on in [true, false] {
+            all.push(handoff(smp, on).judge(event_counted));
+            let seeded = |machine: &mut Machine| {
+                machine.seed = Some(3);
+                machine.args = vec!["8".to_string()];
+            };
+            let judge = move |outcome: &Outcome| shown(outcome, on);
+            all.push(
+                handoff(smp, on)
+                    .named(if on {
+                        "handoff=on, virtual time"
+                    } else {
+                        "handoff=off, virtual time"
+                    })
+                    .machine(seeded)
+                    .judge(judge),
+            );
+        }
+    }
     all
+}
+
+/// The demo, which judges itself, if with wide bounds.
+fn handoff(smp: u32, on: bool) -> Case {
+    let word = if on { "handoff=on" } else { "handoff=off" };
+    Case::new("disk", "handoff")
+        .named(word)
+        .kernel(|| demo("handoff"))
+        .machine(|machine| {
+            machine.disk = Disk::IfUsed;
+            machine.args = vec!["30".to_string()];
+        })
+        .smp(smp)
+        .word(word)
+}
+
+/// The program's count at its end is QEMU's.
+fn event_counted(outcome: &Outcome) -> Result<(), String> {
+    let said = outcome.event("disk").map(|event| event["reads"].as_u64());
+    match outcome.disk {
+        Some(seen) if said == Some(Some(seen.reads)) && seen.reads > 0 => Ok(()),
+        seen => Err(format!(
+            "the program made {said:?} reads, QEMU saw {seen:?}"
+        )),
+    }
+}
+
+/// In virtual time, with reads that are only played: while each P has a goroutine in a read, the others compute nearly as
+/// fast as ever, or not at all, and what a reader left on its P runs before the read is over, or after it.
+fn shown(outcome: &Outcome, on: bool) -> Result<(), String> {
+    let number = |before: &str, nth: usize| -> Option<f64> {
+        let (_, rest) = outcome.stdout.split_once(before)?;
+        rest.split_whitespace().nth(nth)?.parse().ok()
+    };
+    let share = number("a share of ", 0);
+    let early = number("is free to take a P", 0).zip(number("is free to take a P", 2));
+    let (Some(share), Some((early, started))) = (share, early) else {
+        return Err("it printed no figures".to_string());
+    };
+    let holds = if on {
+        share > 0.5 && early > 0.5 * started
+    } else {
+        share < 0.02 && early < 0.1 * started
+    };
+    holds
+        .then_some(())
+        .ok_or_else(|| format!("a share of {share}, {early} of {started}"))
 }
 
 /// A file, which is written to.
