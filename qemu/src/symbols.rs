@@ -175,6 +175,14 @@ impl Symbols {
             };
             found.push((name, place));
         }
+        // The function itself, in which the others are inlined: the symbol table has its path even where the debug
+        // information has not.
+        if let Some((name, _)) = found.last_mut()
+            && !name.contains("::")
+            && let Some(path) = self.function(address)
+        {
+            *name = path
+        }
         found
     }
 
@@ -192,16 +200,33 @@ impl Symbols {
     }
 }
 
-/// Inlined frames without the closures' and guards' ways through `core` and `alloc`, unless nothing else is left.
+/// What inlined frames pass through without being what anybody looks for: fronts of names, and of files for builds whose
+/// debug information has names without paths.
+const PLUMBING: &[&str] = &[
+    "core::",
+    "alloc::",
+    "base::guard::",
+    "base::lock::",
+    "arch::imp::preempt::preempt_",
+    "sched::park::",
+    "sched::newproc::call_by_value",
+    "core/src/",
+    "alloc/src/",
+    "kernel/base/src/guard.rs",
+    "kernel/base/src/lock.rs",
+    "kernel/sched/src/park.rs",
+];
+
+/// Inlined frames without the ways through [`PLUMBING`], unless nothing else is left.
 fn without_plumbing(frames: &[Frame]) -> Vec<&Frame> {
-    let is_plumbing = |name: &str| {
+    let is_plumbing = |(name, place): &Frame| {
         let path = name.trim_start_matches('<');
-        path.starts_with("core::") || path.starts_with("alloc::")
+        let file = place.as_deref().unwrap_or("");
+        PLUMBING
+            .iter()
+            .any(|front| path.starts_with(front) || file.starts_with(front))
     };
-    let own: Vec<&Frame> = frames
-        .iter()
-        .filter(|(name, _)| !is_plumbing(name))
-        .collect();
+    let own: Vec<&Frame> = frames.iter().filter(|f| !is_plumbing(f)).collect();
     if own.is_empty() {
         frames.iter().collect()
     } else {
@@ -296,6 +321,7 @@ mod tests {
             frame("core::mem::drop"),
             frame("sched::f"),
             frame("<core::x::Y as core::ops::Z>::z"),
+            frame("<base::guard::PreemptGuard as core::ops::drop::Drop>::drop"),
             frame("main"),
         ];
         let names = |frames| {

@@ -59,7 +59,7 @@ fn wait_for_the_end() -> ! {
     loop {
         let commit = Commit { f: stay, arg: 0 };
         // SAFETY: `stay` uses nothing; that nobody readies the G is what is wanted.
-        unsafe { sched::gopark(PreemptGuard::new(), WaitReason::None, commit) };
+        unsafe { sched::gopark(PreemptGuard::new(), WaitReason::ProgramExit, commit) };
     }
 }
 

@@ -10,7 +10,8 @@
 //! Nothing here waits for a lock that a stopped CPU may hold for ever: the channels to the runner break theirs after a
 //! bounded wait, the heap is not used, and the lists of Gs are read without locks.
 
-mod backtrace;
+pub(crate) mod backtrace;
+pub(crate) mod oldest;
 mod out;
 mod report;
 
@@ -90,9 +91,14 @@ fn leave(kind: &str) -> ! {
 
 /// The scheduler's hook: an error that no goroutine can handle (Go: `fatal`, `throw`).
 pub(crate) fn fatal(s: &'static Sched, kind: &'static str, text: fmt::Arguments) -> ! {
+    let rbp = backtrace::frame_pointer();
     take_over();
     say(format_args!("fatal error: {text}\n"));
-    report::goroutines(s, None);
+    report::goroutines(s, rbp);
+    // In a deadlock all are idle by its definition.
+    if kind != "deadlock" || s.cfg.scheddetail {
+        report::machines(s)
+    }
     leave(kind)
 }
 
@@ -113,11 +119,7 @@ extern "C" fn exception(e: &Fatal) -> ! {
 #[cfg(ringo_kernel)]
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo) -> ! {
-    let rbp: usize;
-    // SAFETY: reads a register.
-    unsafe {
-        core::arch::asm!("mov {}, rbp", out(reg) rbp, options(nomem, nostack, preserves_flags))
-    };
+    let rbp = backtrace::frame_pointer();
     panic_begins();
     // The message first, while this goroutine may still be preempted: a Display of it may park, or panic in turn.
     let mut message = out::Message::new();
@@ -146,11 +148,8 @@ pub(crate) fn host_panic(info: &std::panic::PanicHookInfo) {
         None => say(format_args!("panic: {text}\n")),
     }
     if let Some(g) = sched::try_current() {
-        say(format_args!(
-            "\n{}\n{}\n",
-            sched::Header(g),
-            sched::CreatedBy(g)
-        ))
+        let g = sched::GInfo::of(g);
+        say(format_args!("\n{g}\n{}", sched::CreatedBy(&g)))
     }
     arch::exit(ExitCode::Fatal)
 }

@@ -29,6 +29,7 @@ extern crate boot as _;
 
 pub mod args;
 pub mod disk;
+mod dump;
 pub mod exit;
 mod fatal;
 mod goroutine;
@@ -41,6 +42,7 @@ pub mod start;
 pub mod termination;
 
 pub use args::args;
+pub use dump::dump;
 pub use exit::{at_exit, exit};
 pub use goroutine::{Goroutine, current};
 pub use termination::Termination;

@@ -1,10 +1,8 @@
 //! Deadlock: every M is idle, and nothing can wake one (Go: proc.go, `checkdead`).
 
-use crate::g::{GRef, GStatus};
 use crate::sched::{Global, Sched};
 use base::SpinGuard;
 use base::shim::Ordering::*;
-use core::fmt;
 
 impl Sched {
     /// Called by an M that has just put itself on the idle list, with the lock, which it releases. A waker takes an M off
@@ -22,7 +20,7 @@ impl Sched {
         let text = if queued {
             "checkdead: runnable goroutine although all Ms are idle"
         } else if self.num_goroutine() == 0 {
-            "no goroutines (main called goexit) - deadlock!"
+            "no goroutines (main called runtime.Goexit) - deadlock!"
         } else {
             "all goroutines are asleep - deadlock!"
         };
@@ -39,40 +37,5 @@ impl Sched {
     #[cfg(ringo_loom)]
     fn dead(&self, _: &str) {
         crate::models::all_idle(self)
-    }
-}
-
-/// One G as a report shows it: Go's header line, without its frames.
-pub struct Header(pub GRef);
-
-impl fmt::Display for Header {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let g = self.0;
-        let state = match g.status() {
-            GStatus::Idle => "idle",
-            GStatus::Runnable => "runnable",
-            GStatus::Running => "running",
-            GStatus::Syscall => "syscall",
-            GStatus::Dead => "dead",
-            GStatus::Waiting => return write!(f, "goroutine {} [{}]:", g.id(), g.wait()),
-        };
-        write!(f, "goroutine {} [{state}]:", g.id())
-    }
-}
-
-/// Where the G comes from, as the last line of its report; empty for the main goroutine.
-pub struct CreatedBy(pub GRef);
-
-impl fmt::Display for CreatedBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.creator() {
-            (Some(at), parent) if parent != 0 => write!(
-                f,
-                "created by goroutine {parent} at {}:{}",
-                at.file(),
-                at.line()
-            ),
-            _ => Ok(()),
-        }
     }
 }

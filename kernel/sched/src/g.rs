@@ -100,10 +100,11 @@ pub enum WaitReason {
     SyncWaitGroupWait,
     Join,
     StoppingTheWorld,
+    ProgramExit,
 }
 
 impl WaitReason {
-    const ALL: [WaitReason; 16] = [
+    const ALL: [WaitReason; 17] = [
         Self::None,
         Self::ChanReceiveNil,
         Self::ChanSendNil,
@@ -120,6 +121,7 @@ impl WaitReason {
         Self::SyncWaitGroupWait,
         Self::Join,
         Self::StoppingTheWorld,
+        Self::ProgramExit,
     ];
 }
 
@@ -142,6 +144,7 @@ impl core::fmt::Display for WaitReason {
             Self::SyncWaitGroupWait => "sync.WaitGroup.Wait",
             Self::Join => "join",
             Self::StoppingTheWorld => "stopping the world",
+            Self::ProgramExit => "program exit",
         })
     }
 }
@@ -312,6 +315,11 @@ impl G {
     /// Stack pointer as it was saved; meaningful while the G does not run. For reports.
     pub fn saved_context(&self) -> &arch::Context {
         &self.ctx
+    }
+    /// CPU that runs it.
+    pub fn cpu(&self) -> Option<usize> {
+        // SAFETY: null or an M, which lives for ever.
+        unsafe { self.m.load(Relaxed).as_ref() }.map(M::id)
     }
     /// Top of the stack, for reports.
     pub fn stack_top(&self) -> usize {

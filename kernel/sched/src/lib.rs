@@ -29,7 +29,7 @@
 //! | how a G loses its CPU | `preempt` `tick` `wakeup` `sysmon` |
 //! | how everybody stops at once, how Ps come and go | `stw` |
 //! | what happens when nobody can go on | `deadlock` |
-//! | what it says about itself | `schedtrace` `metrics` `histogram` |
+//! | what it says about itself | `schedtrace` `metrics` `histogram` `dump` |
 //! | what the runner sees from outside | `glass` |
 //!
 //! Invariants have names (I-…) and stand where they are kept. Atomics name the line that they pair with.
@@ -38,6 +38,7 @@
 #![cfg_attr(ringo_loom, allow(dead_code, unused_imports))]
 
 mod deadlock;
+mod dump;
 mod g;
 #[cfg(ringo_kernel)]
 mod glass;
@@ -70,7 +71,7 @@ mod tick;
 pub mod timers;
 mod wakeup;
 
-pub use deadlock::{CreatedBy, Header};
+pub use dump::{CreatedBy, GInfo};
 pub use g::{ExitHook, G, GRef, GStatus, WaitReason};
 pub use gqueue::GQueue;
 pub use handoff::{blocking, entersyscall, entersyscallblock, exitsyscall};

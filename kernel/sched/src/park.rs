@@ -38,6 +38,7 @@ struct ParkArg {
 ///
 /// # Safety
 /// `commit.f` may be called with `commit.arg` on g0. Somebody will ready the G, exactly once, or it sleeps for ever.
+#[inline(never)] // a backtrace of a parked G begins above this frame
 pub unsafe fn gopark(guard: PreemptGuard, reason: WaitReason, commit: Commit) {
     let g = current_on(&guard);
     guard.leave_raised();

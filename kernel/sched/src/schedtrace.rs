@@ -100,11 +100,12 @@ impl Sched {
         )
     }
 
-    /// Idle Ms, a bit each. A fatal report that finds the lock taken says that there are none.
+    /// Ms that run nothing and hold no P, a bit each. Without the lock, which a stopped CPU may hold for ever when a fatal
+    /// report asks.
     fn idle_ms(&self) -> u64 {
-        (0..1000)
-            .find_map(|_| self.lock.try_lock())
-            .map_or(0, |gl| gl.midle)
+        self.ms()
+            .filter(|m| m.p().is_none() && m.curg().is_none())
+            .fold(0, |bits, m| bits | 1 << m.id())
     }
 
     /// Go's lines for `scheddetail`.

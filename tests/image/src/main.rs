@@ -13,6 +13,7 @@ mod wait;
 
 mod bad_ends;
 mod disk;
+mod dumps;
 mod figures;
 #[cfg(ringo_kernel)]
 mod memory;
@@ -47,6 +48,7 @@ const BARE: &[&[Test]] = &[];
 const AREAS: &[&[Test]] = &[
     bad_ends::TESTS,
     disk::TESTS,
+    dumps::TESTS,
     figures::TESTS,
     preempt::TESTS,
     queues::TESTS,

@@ -130,7 +130,7 @@ fn all_lines_are_whole(o: &Outcome) -> Result<(), String> {
 
 fn deadlocks() -> Vec<Case> {
     let asleep = "fatal error: all goroutines are asleep - deadlock!";
-    let nobody = "fatal error: no goroutines (main called goexit) - deadlock!";
+    let nobody = "fatal error: no goroutines (main called runtime.Goexit) - deadlock!";
     let mut all = Vec::new();
     for smp in [1, 2, 4] {
         for mode in [DEFAULT, NO_NET] {
@@ -153,7 +153,8 @@ fn deadlocks() -> Vec<Case> {
             .says("[chan receive]:")
             .says("[sync.Mutex.Lock]:")
             .says("[semacquire]:")
-            .says("created by goroutine 1 at tests/image/src/bad_ends.rs:"),
+            .says("created by tests/image/src/bad_ends.rs:")
+            .says(" in goroutine 1"),
     );
     all.push(fatal("deadlock_after_sleep").says("slept").says(asleep));
     all.push(
@@ -180,7 +181,8 @@ fn panics() -> Vec<Case> {
             .says("index is 11")
             .judge(names_the_goroutine)
             .says("fails_here")
-            .says("created by goroutine 1 at tests/image/src/bad_ends.rs:"),
+            .says("created by tests/image/src/bad_ends.rs:")
+            .says(" in goroutine 1"),
         fatal("panic_after_goexit")
             .says("panic: after main was gone")
             .never_says("deadlock"),

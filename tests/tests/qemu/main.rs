@@ -9,6 +9,7 @@
 mod bad_input;
 mod boots;
 mod disk;
+mod dumps;
 mod fair;
 mod fatal;
 mod figures;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         switches::cases(),
         fatal::cases(),
         figures::cases(),
+        dumps::cases(),
         disk::cases(),
     ];
     let mut trials: Vec<Trial> = cases

@@ -119,11 +119,11 @@ pub fn list(stack: &GStack) {
     Guards.set(stack.slot, slots::LISTED)
 }
 
-/// Calls `f` with the top of each stack whose G may be looked at, newest slots first. What `f` finds there may be used
+/// Calls `f` with the top of each stack whose G may be looked at, oldest slots first. What `f` finds there may be used
 /// until it returns; after that the slot may be given back. Takes no lock: for reports.
 pub fn for_each_listed(mut f: impl FnMut(usize)) {
     let bytes = slot_bytes();
-    for slot in (0..SLOT_COUNT.load(Acquire)).rev() {
+    for slot in 0..SLOT_COUNT.load(Acquire) {
         // While it is held this CPU comes to no flush point, so a G that was just released is still there.
         let _guard = PreemptGuard::new();
         if bare::stack_slot_note(slot) == slots::LISTED {

@@ -1,13 +1,14 @@
 //! What a report says.
 
 use super::backtrace;
+use super::oldest::Oldest;
 use super::out::Out;
 use arch::upcalls::{Fatal, FatalKind};
 use core::fmt::Write;
 #[cfg(ringo_kernel)]
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
-use sched::{CreatedBy, GRef, GStatus, Header, M, Sched};
+use sched::{CreatedBy, GInfo, GRef, GStatus, M, Sched};
 
 /// Events of each CPU that a report shows.
 const EVENTS_SHOWN: usize = 16;
@@ -106,7 +107,7 @@ fn registers(out: &mut Out, e: &Fatal) {
 /// The goroutine that failed, with its frames.
 fn here(out: &mut Out, frames: impl FnOnce(&mut Out)) {
     let _ = match sched::try_current() {
-        Some(g) => writeln!(out, "\n{}", Header(g)),
+        Some(g) => writeln!(out, "\n{}", GInfo::of(g)),
         None => writeln!(
             out,
             "\nthe scheduler of CPU {} (no goroutine):",
@@ -120,9 +121,7 @@ fn here(out: &mut Out, frames: impl FnOnce(&mut Out)) {
 }
 
 fn created_by(out: &mut Out, g: GRef) {
-    if g.creator().0.is_some() && g.creator().1 != 0 {
-        let _ = writeln!(out, "{}", CreatedBy(g));
-    }
+    let _ = write!(out, "{}", CreatedBy(&GInfo::of(g)));
 }
 
 /// What the other CPUs ran.
@@ -158,10 +157,7 @@ fn one_cpu(m: &M) {
     match m.curg() {
         Some(g) => {
             let _ = writeln!(out, "\nCPU {} ran goroutine {}:", m.id(), g.id());
-            let rip = STOPPED_AT[m.id()][0].load(Relaxed);
-            if rip != 0 {
-                backtrace::print(&mut out, rip, STOPPED_AT[m.id()][1].load(Relaxed))
-            }
+            stopped_at(&mut out, m.id());
             created_by(&mut out, g)
         }
         None => {
@@ -175,36 +171,56 @@ fn one_cpu(m: &M) {
     }
 }
 
-/// All goroutines that exist, oldest first as far as they fit.
-pub(super) fn goroutines(s: &'static Sched, except: Option<GRef>) {
-    // The list holds the newest first, and there may be a hundred thousand: one pass that keeps the oldest, sorted.
-    let mut oldest: [Option<GRef>; SHOWN] = [None; SHOWN];
-    let (mut kept, mut all) = (0, 0);
+/// The Ps and Ms, in the words of `scheddetail`: where the failure may be the scheduler's own, or somebody asked for them.
+pub(super) fn machines(s: &Sched) {
+    let mut out = Out::new();
+    let _ = writeln!(out);
+    let _ = s.write_ps_and_ms(&mut out, sched::now_ns());
+}
+
+/// All goroutines that exist, the one that fails first, with the frames above `rbp`; the others oldest first as far as they
+/// fit.
+pub(super) fn goroutines(s: &'static Sched, rbp: usize) {
+    let me = sched::try_current();
+    if me.is_some() {
+        let mut out = Out::new();
+        here(&mut out, |out| backtrace::print_callers(out, rbp))
+    }
+    let mut oldest = Oldest::<SHOWN>::new();
     s.for_each_g(|g| {
-        if g.status() == GStatus::Dead || Some(g) == except {
-            return;
-        }
-        all += 1;
-        let at = oldest[..kept].partition_point(|o| o.is_some_and(|o| o.id() < g.id()));
-        if at < SHOWN {
-            kept = (kept + 1).min(SHOWN);
-            oldest[at..kept].rotate_right(1);
-            oldest[at] = Some(g);
+        if g.status() != GStatus::Dead && Some(g) != me {
+            oldest.add(g)
         }
     });
-    oldest.iter().flatten().for_each(|&g| goroutine(g));
-    if all > kept {
-        super::say(format_args!("\n… and {} more goroutines\n", all - kept))
+    oldest.iter().for_each(goroutine);
+    if oldest.left_out() > 0 {
+        super::say(format_args!(
+            "\n… and {} more goroutines\n",
+            oldest.left_out()
+        ))
     }
 }
 
 fn goroutine(g: GRef) {
     let mut out = Out::new();
-    let _ = writeln!(out, "\n{}", Header(g));
-    if matches!(g.status(), GStatus::Waiting | GStatus::Runnable) {
+    let _ = writeln!(out, "\n{}", GInfo::of(g));
+    match g.status() {
         // SAFETY: a G that does not run has a saved context, and all Ms are idle or stopped.
-        let (rip, rbp) = unsafe { arch::saved_frame(g.saved_context()) };
-        backtrace::print(&mut out, rip, rbp)
+        GStatus::Waiting | GStatus::Runnable => unsafe { backtrace::print_stopped(&mut out, g) },
+        GStatus::Running | GStatus::Syscall => {
+            if let Some(cpu) = g.cpu() {
+                stopped_at(&mut out, cpu)
+            }
+        }
+        GStatus::Idle | GStatus::Dead => {}
     }
     created_by(&mut out, g)
+}
+
+/// The frames of a CPU that was stopped.
+fn stopped_at(out: &mut Out, cpu: usize) {
+    let rip = STOPPED_AT[cpu][0].load(Relaxed);
+    if rip != 0 {
+        backtrace::print(out, rip, STOPPED_AT[cpu][1].load(Relaxed))
+    }
 }

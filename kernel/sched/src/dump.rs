@@ -1,0 +1,118 @@
+//! A G as reports show it (Go: traceback.go, `goroutineheader`, `printcreatedby`).
+
+use crate::g::{GRef, GStatus, WaitReason};
+use core::fmt;
+use core::panic::Location;
+
+/// What a report says of a G, copied at one instant.
+#[derive(Clone, Copy, Debug)]
+pub struct GInfo {
+    /// Its number.
+    pub id: u64,
+    /// What it does.
+    pub status: GStatus,
+    /// Why it waits, if it does.
+    pub wait: WaitReason,
+    /// For how long it has waited, in ns; a slice less at most.
+    pub waited_ns: u64,
+    /// Runs on one CPU only.
+    pub locked: bool,
+    /// Where it was started; nobody has started the main goroutine.
+    pub created_at: Option<&'static Location<'static>>,
+    /// By which one; 0: none.
+    pub parent: u64,
+}
+
+impl GInfo {
+    /// As it stands.
+    pub fn of(g: GRef) -> Self {
+        let (created_at, parent) = g.creator();
+        Self {
+            id: g.id(),
+            status: g.status(),
+            wait: g.wait(),
+            waited_ns: g.waited_ns(),
+            locked: g.locked_to().is_some(),
+            created_at,
+            parent,
+        }
+    }
+}
+
+/// Go's header line.
+impl fmt::Display for GInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "goroutine {} [", self.id)?;
+        match self.status {
+            GStatus::Idle => f.write_str("idle")?,
+            GStatus::Runnable => f.write_str("runnable")?,
+            GStatus::Running => f.write_str("running")?,
+            GStatus::Syscall => f.write_str("syscall")?,
+            GStatus::Dead => f.write_str("dead")?,
+            GStatus::Waiting => self.wait.fmt(f)?,
+        }
+        let minutes = self.waited_ns / 60_000_000_000;
+        if self.status == GStatus::Waiting && minutes >= 1 {
+            write!(f, ", {minutes} minutes")?
+        }
+        if self.locked {
+            f.write_str(", locked to thread")?
+        }
+        f.write_str("]:")
+    }
+}
+
+/// Where the G comes from, as the last line of its report with a line end; empty for the main goroutine.
+pub struct CreatedBy<'a>(pub &'a GInfo);
+
+impl fmt::Display for CreatedBy<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0.created_at, self.0.parent) {
+            (Some(at), parent) if parent != 0 => writeln!(
+                f,
+                "created by {}:{} in goroutine {parent}",
+                at.file(),
+                at.line()
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(all(test, not(ringo_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers() {
+        let mut g = GInfo {
+            id: 7,
+            status: GStatus::Waiting,
+            wait: WaitReason::ChanReceiveNil,
+            waited_ns: 59_999_999_999,
+            locked: false,
+            created_at: None,
+            parent: 3,
+        };
+        assert_eq!(g.to_string(), "goroutine 7 [chan receive (nil chan)]:");
+        g.waited_ns = 200_000_000_000;
+        g.locked = true;
+        assert_eq!(
+            g.to_string(),
+            "goroutine 7 [chan receive (nil chan), 3 minutes, locked to thread]:"
+        );
+        g.status = GStatus::Running;
+        assert_eq!(g.to_string(), "goroutine 7 [running, locked to thread]:");
+        assert_eq!(CreatedBy(&g).to_string(), "");
+        g.created_at = Some(Location::caller());
+        let by = CreatedBy(&g).to_string();
+        assert!(
+            by.starts_with("created by ")
+                && by.ends_with(" in goroutine 3\n")
+                && by.contains("dump.rs:"),
+            "{by}"
+        );
+        g.parent = 0;
+        assert_eq!(CreatedBy(&g).to_string(), "", "main");
+    }
+}
