@@ -34,26 +34,6 @@ pub const TESTS: &[Test] = &[
     ("panic_while_printing", panic_while_printing),
     ("too_many_goroutines", too_many_goroutines),
     ("hang", hang),
-    #[cfg(ringo_kernel)]
-    ("null_read", bare::null_read),
-    #[cfg(ringo_kernel)]
-    ("null_write", bare::null_write),
-    #[cfg(ringo_kernel)]
-    ("null_call", bare::null_call),
-    #[cfg(ringo_kernel)]
-    ("write_to_code", bare::write_to_code),
-    #[cfg(ringo_kernel)]
-    ("execute_data", bare::execute_data),
-    #[cfg(ringo_kernel)]
-    ("divide", bare::divide),
-    #[cfg(ringo_kernel)]
-    ("ud2", bare::ud2),
-    #[cfg(ringo_kernel)]
-    ("not_canonical", bare::not_canonical),
-    #[cfg(ringo_kernel)]
-    ("triple_fault_bsp", || bare::triple_fault_on(true)),
-    #[cfg(ringo_kernel)]
-    ("triple_fault_ap", || bare::triple_fault_on(false)),
 ];
 
 fn exit_from_goroutine() -> Outcome {
@@ -314,91 +294,5 @@ fn hang() -> Outcome {
     println!("about to hang");
     loop {
         core::hint::spin_loop()
-    }
-}
-
-#[cfg(ringo_kernel)]
-mod bare {
-    use super::*;
-    use base::PreemptGuard;
-    use core::arch::asm;
-
-    fn null() -> *mut u64 {
-        black_box(0x10) as *mut u64
-    }
-
-    #[inline(never)]
-    fn reads() -> u64 {
-        // SAFETY: it is to fail.
-        unsafe { null().read_volatile() }
-    }
-
-    pub fn null_read() -> Outcome {
-        Err(format!("read {}", spawn(reads).join()))
-    }
-
-    pub fn null_write() -> Outcome {
-        // SAFETY: it is to fail.
-        unsafe { null().write_volatile(1) };
-        Err("written".into())
-    }
-
-    pub fn null_call() -> Outcome {
-        // SAFETY: it is to fail.
-        unsafe { asm!("call {}", in(reg) black_box(0u64), clobber_abi("C")) };
-        Err("called".into())
-    }
-
-    pub fn write_to_code() -> Outcome {
-        // SAFETY: it is to fail.
-        unsafe { (reads as *const () as *mut u64).write_volatile(1) };
-        Err("written".into())
-    }
-
-    pub fn execute_data() -> Outcome {
-        let code = Box::new([0xc3u8; 16]);
-        // SAFETY: it is to fail.
-        unsafe { asm!("call {}", in(reg) code.as_ptr(), clobber_abi("C")) };
-        Err("called".into())
-    }
-
-    pub fn divide() -> Outcome {
-        // SAFETY: it is to fail.
-        unsafe {
-            asm!("div {0:e}", in(reg) black_box(0), inout("eax") 1 => _, inout("edx") 0 => _)
-        };
-        Err("divided".into())
-    }
-
-    pub fn ud2() -> Outcome {
-        // SAFETY: it is to fail.
-        unsafe { asm!("ud2") };
-        Err("executed".into())
-    }
-
-    pub fn not_canonical() -> Outcome {
-        // SAFETY: it is to fail.
-        unsafe { (black_box(0x1234_5678_9abc_def0u64) as *mut u64).write_volatile(1) };
-        Err("written".into())
-    }
-
-    /// On the first CPU or on another one.
-    pub fn triple_fault_on(first: bool) -> Outcome {
-        println!("before the end");
-        let cpus = num_cpu();
-        for _ in 0..cpus {
-            go(move || {
-                loop {
-                    let here = PreemptGuard::new();
-                    if (arch::cpu_id() == 0) == first {
-                        arch::bare::triple_fault()
-                    }
-                    drop(here);
-                    yield_now()
-                }
-            });
-        }
-        until(|| false);
-        Ok(())
     }
 }

@@ -14,6 +14,9 @@ mod wait;
 mod bad_ends;
 mod disk;
 mod dumps;
+#[cfg(ringo_kernel)]
+mod exceptions;
+mod exit_rules;
 mod figures;
 #[cfg(ringo_kernel)]
 mod memory;
@@ -41,7 +44,7 @@ type Outcome = Result<(), String>;
 type Test = (&'static str, fn() -> Outcome);
 
 #[cfg(ringo_kernel)]
-const BARE: &[&[Test]] = &[memory::TESTS, regs::TESTS, stacks::TESTS];
+const BARE: &[&[Test]] = &[exceptions::TESTS, memory::TESTS, regs::TESTS, stacks::TESTS];
 #[cfg(not(ringo_kernel))]
 const BARE: &[&[Test]] = &[];
 
@@ -49,6 +52,7 @@ const AREAS: &[&[Test]] = &[
     bad_ends::TESTS,
     disk::TESTS,
     dumps::TESTS,
+    exit_rules::TESTS,
     figures::TESTS,
     preempt::TESTS,
     queues::TESTS,

@@ -2,12 +2,12 @@
 
 use tests::{Case, DEFAULT, NO_NET, Outcome};
 
-fn end(test: &str, exit: u8) -> Case {
+pub fn end(test: &str, exit: u8) -> Case {
     Case::new("ends", test).exit(exit)
 }
 
 /// The text that people see, with line ends of one kind.
-fn text(outcome: &Outcome) -> String {
+pub fn text(outcome: &Outcome) -> String {
     format!("{}\n{}", outcome.stdout, outcome.stderr).replace('\r', "")
 }
 
@@ -43,7 +43,7 @@ fn whole_lines(outcome: &Outcome) -> Result<(), String> {
     }
 }
 
-fn fatal(test: &str) -> Case {
+pub fn fatal(test: &str) -> Case {
     end(test, 2).judge(one_report).judge(whole_lines)
 }
 

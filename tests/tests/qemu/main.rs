@@ -10,6 +10,7 @@ mod bad_input;
 mod boots;
 mod disk;
 mod dumps;
+mod exit_rules;
 mod fair;
 mod fatal;
 mod figures;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         fatal::cases(),
         figures::cases(),
         dumps::cases(),
+        exit_rules::cases(),
         disk::cases(),
     ];
     let mut trials: Vec<Trial> = cases
