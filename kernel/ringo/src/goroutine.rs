@@ -32,3 +32,35 @@ pub fn current() -> Goroutine {
         id: sched::current().id(),
     }
 }
+
+/// Functions that look at their entry whether the caller's slice is over, as Go's have done from 1.2 to 1.13: with
+/// `preempt=coop` a loop that calls such a function gives way, one that calls none keeps its CPU.
+///
+/// Any number of functions without type parameters; documentation, attributes and visibility are kept. The look is
+/// [`checkpoint`](crate::prelude::checkpoint): one load while there is nothing to do.
+///
+/// ```no_run
+/// use ringo::prelude::*;
+///
+/// gofn! {
+///     /// The sum of the numbers below `n`.
+///     fn sum(n: u64) -> u64 {
+///         (0..n).sum()
+///     }
+/// }
+/// go(|| {
+///     loop {
+///         // Others run in between, with nobody to interrupt this loop.
+///         core::hint::black_box(sum(1000));
+///     }
+/// });
+/// ```
+#[macro_export]
+macro_rules! gofn {
+    ($($(#[$meta:meta])* $vis:vis fn $name:ident($($args:tt)*) $(-> $ret:ty)? $body:block)*) => {
+        $($(#[$meta])* $vis fn $name($($args)*) $(-> $ret)? {
+            $crate::prelude::checkpoint();
+            $body
+        })*
+    };
+}

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | goroutines | [`go`], [`spawn`], [`JoinHandle`], [`scope()`], [`yield_now`], [`goexit`], [`checkpoint`], [`current`], [`blocking`], [`lock_to_cpu`], [`unlock_from_cpu`], [`gomaxprocs`], [`num_cpu`], [`num_goroutine`] |
+//! | goroutines | [`go`], [`spawn`], [`JoinHandle`], [`scope()`], [`yield_now`], [`goexit`], [`checkpoint`], [`gofn!`], [`current`], [`blocking`], [`lock_to_cpu`], [`unlock_from_cpu`], [`gomaxprocs`], [`num_cpu`], [`num_goroutine`] |
 //! | channels | [`chan()`], [`Sender`], [`Receiver`], [`never()`] and their errors, [`select!`] |
 //! | sync | [`Mutex`], [`RwLock`], [`WaitGroup`], [`Once`], [`OnceLock`], [`Cond`], [`Semaphore`] |
 //! | time | [`Duration`], [`Instant`], [`sleep`] |
@@ -33,4 +33,4 @@ pub use sched::{
 pub use crate::args::args;
 pub use crate::exit::{at_exit, exit};
 pub use crate::goroutine::{Goroutine, current};
-pub use crate::{eprint, eprintln, print, println};
+pub use crate::{eprint, eprintln, gofn, print, println};

@@ -7,6 +7,7 @@ use crate::m::M;
 use crate::p::P;
 use crate::policy::{self, Event, Place};
 use crate::sched::{Global, Sched};
+use base::config::Queue;
 use base::mutant::mutant;
 use base::shim::Ordering::*;
 
@@ -34,6 +35,7 @@ impl Sched {
                     self.runqput_tail(p, old)
                 }
             }
+            (Place::GlobalHead, _) => self.globrunqput_head(g),
             (Place::GlobalTail, _) | (_, None) => self.globrunqput(g),
         }
     }
@@ -55,6 +57,13 @@ impl Sched {
         self.runqsize.store(gl.runq.len(), Relaxed);
     }
 
+    /// One G to the front of the global queue.
+    fn globrunqput_head(&self, g: GRef) {
+        let mut gl = self.lock.lock();
+        gl.runq.push_front(g);
+        self.runqsize.store(gl.runq.len(), Relaxed);
+    }
+
     /// Many at once.
     pub(crate) fn globrunqput_batch(&self, batch: &mut GQueue) {
         let mut gl = self.lock.lock();
@@ -70,10 +79,14 @@ impl Sched {
         g
     }
 
-    /// A fair share of the global queue: the first one is returned, the others go to `p`'s ring, which is empty.
+    /// A fair share of the global queue: the first one is returned, the others go to `p`'s ring, which is empty. With
+    /// `queue=global` the share is one G: there is one queue under one lock then, and no other (Go 1.0: `matchmg`).
     pub(crate) fn globrunqget_batch(&self, gl: &mut Global, p: &P) -> Option<GRef> {
         let size = gl.runq.len();
-        let n = REFILL.min(size).min(size / self.procs() + 1);
+        let n = match self.cfg.queue {
+            Queue::Global => 1,
+            Queue::Local => REFILL.min(size).min(size / self.procs() + 1),
+        };
         let first = gl.runq.pop()?;
         for _ in 1..n {
             let Some(g) = gl.runq.pop() else { break };

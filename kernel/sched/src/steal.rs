@@ -3,8 +3,9 @@
 use crate::g::GRef;
 use crate::m::{M, count};
 use crate::p::P;
+use crate::policy::{self, Victims};
 use crate::sched::Sched;
-use base::config::Steal;
+use base::config::{Policy, Steal};
 use base::shim::Ordering::*;
 
 /// Passes over all Ps; timers and `runnext` are looked at in the last one only.
@@ -35,11 +36,13 @@ impl StealOrder {
         Self { n, coprimes, len }
     }
 
-    /// The order that `seed` stands for.
-    pub fn start(&self, seed: u32) -> impl Iterator<Item = usize> + use<> {
+    /// The order that `policy` wants for the thief that holds P `own`, with the random number `seed`.
+    pub fn walk(&self, policy: Policy, own: u32, seed: u32) -> impl Iterator<Item = usize> + use<> {
         let n = self.n;
-        let step = self.coprimes[((seed / n) % self.len) as usize];
-        let mut at = seed % n;
+        let coprimes = &self.coprimes[..self.len as usize];
+        let Victims { first, step } = policy::victims(policy, coprimes, n, own, seed);
+        debug_assert!(first < n && gcd(step, n) == 1);
+        let mut at = first;
         (0..n).map(move |_| {
             let here = at;
             at = (at + step) % n;
@@ -74,7 +77,8 @@ impl Sched {
             let last = pass == passes;
             // SAFETY: I-OWNER: `m` holds `p`, and this runs on g0.
             let seed = unsafe { p.owned() }.rng.next_u64() as u32;
-            for i in self.orders[self.procs() as usize - 1].start(seed) {
+            let order = &self.orders[self.procs() as usize - 1];
+            for i in order.walk(self.cfg.policy, p.id() as u32, seed) {
                 let victim = &self.allp[i];
                 if core::ptr::eq(victim, p) {
                     continue;
@@ -137,7 +141,7 @@ impl Sched {
 
 #[cfg(all(test, not(ringo_loom)))]
 mod tests {
-    use super::StealOrder;
+    use super::{Policy, StealOrder};
     use std::collections::HashSet;
 
     /// Go: proc_test.go, StealOrder (proc_runtime_test.go, RunStealOrderTest).
@@ -147,7 +151,7 @@ mod tests {
             let o = StealOrder::new(n);
             let mut seen = HashSet::new();
             for seed in 0..n * o.len {
-                let v: Vec<usize> = o.start(seed).collect();
+                let v: Vec<usize> = o.walk(Policy::Go, 0, seed).collect();
                 assert_eq!(
                     v.iter().copied().collect::<HashSet<_>>().len(),
                     n as usize,

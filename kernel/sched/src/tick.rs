@@ -3,6 +3,7 @@
 
 use crate::m::M;
 use crate::p::P;
+use crate::policy::{self, Running};
 use crate::sched::Sched;
 use crate::timers::NEVER;
 use crate::wakeup::Verdict;
@@ -109,7 +110,11 @@ impl Sched {
             return false;
         }
         let tick = p.schedtick();
-        let over = tick == m.tick_saw.load(Relaxed);
+        let running = Running {
+            had_slice: tick == m.tick_saw.load(Relaxed),
+            others_wait: p.has_work() || self.runqsize() != 0,
+        };
+        let over = policy::preempt(self.cfg.policy, running);
         trace::emit(trace::Kind::Tick, 0, 0);
         m.tick_saw.store(tick, Relaxed);
         m.next_tick_ns.store(now_ns + self.slice_ns(), Relaxed);

@@ -20,6 +20,7 @@ mod exit_rules;
 mod figures;
 #[cfg(ringo_kernel)]
 mod memory;
+mod policy;
 mod preempt;
 mod queues;
 #[cfg(ringo_kernel)]
@@ -54,6 +55,7 @@ const AREAS: &[&[Test]] = &[
     dumps::TESTS,
     exit_rules::TESTS,
     figures::TESTS,
+    policy::TESTS,
     preempt::TESTS,
     queues::TESTS,
     sched_fair::TESTS,

@@ -13,6 +13,7 @@ pub const TESTS: &[Test] = &[
     ("preempt_ipi_storm", preempt_ipi_storm),
     ("preempt_guard_holds", preempt_guard_holds),
     ("preempt_coop", preempt_coop),
+    ("preempt_gofn", preempt_gofn),
     ("preempt_forced_everywhere", preempt_forced_everywhere),
 ];
 
@@ -155,6 +156,55 @@ fn preempt_coop() -> Outcome {
         rude <= SPUN.load(Relaxed),
         "{rude} preemptions of {} loops without a call: more than the one each at its end",
         SPUN.load(Relaxed)
+    );
+    Ok(())
+}
+
+gofn! {
+    /// What a loop calls that gives way under `preempt=coop`.
+    #[inline(never)]
+    fn polite(n: u32) -> u32 {
+        spin(n);
+        core::hint::black_box(n)
+    }
+}
+
+/// The same work, without the look.
+#[inline(never)]
+fn rude(n: u32) -> u32 {
+    spin(n);
+    core::hint::black_box(n)
+}
+
+/// `preempt=coop`: a loop that calls a `gofn!` function gives way at the end of its slice, one that calls another keeps its
+/// CPU. Go: the prologue's check of versions 1.2 to 1.13.
+fn preempt_gofn() -> Outcome {
+    /// Loops until it has lost its CPU `times` times, but not for ever; how often it did, and how long that took.
+    fn given(f: fn(u32) -> u32, times: u64, limit: Duration) -> (u64, Duration) {
+        let s = sched::this();
+        // Not by `counts`, which is a call into the scheduler itself.
+        let preemptions = || -> u64 {
+            let all = s.allm.iter().map(|m| m.stats.preemptions.load(Relaxed));
+            all.sum()
+        };
+        let (begin, before) = (Instant::now(), preemptions());
+        while begin.elapsed() < limit && preemptions() - before < times {
+            f(200);
+        }
+        (preemptions() - before, begin.elapsed())
+    }
+    gomaxprocs(1);
+    let (given_by, took) = given(polite, 4, slice() * 2000);
+    let (kept_by, _) = given(rude, 4, took);
+    figure!("polite", given_by);
+    figure!("rude", kept_by);
+    ensure!(
+        given_by == 4,
+        "a loop with such calls gave way {given_by} times"
+    );
+    ensure!(
+        kept_by <= 1,
+        "a loop without such calls gave way {kept_by} times"
     );
     Ok(())
 }

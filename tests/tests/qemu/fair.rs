@@ -53,6 +53,11 @@ pub fn cases() -> Vec<Case> {
                 .word("slice_us=1000")
                 .word("preempt=coop"),
         );
+        all.push(
+            case("preempt_gofn", smp, DEFAULT)
+                .word("slice_us=1000")
+                .word("preempt=coop"),
+        );
         all.push(case("preempt_forced_everywhere", smp, DEFAULT).word("slice_us=50"));
     }
     all.push(virtual_time("fair_starve").arg("ticks", 100));

@@ -83,6 +83,10 @@ choice! {
     Policy {
         /// Go's rules.
         Go = "go",
+        /// First come, first served, without `runnext`.
+        Fifo = "fifo",
+        /// Last come, first served.
+        Lifo = "lifo",
     }
 }
 

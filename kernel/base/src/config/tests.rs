@@ -18,7 +18,7 @@ fn empty_means_the_defaults() {
 #[test]
 fn every_key_is_stored() {
     let all = "procs=3 preempt=coop slice_us=500 wakeup=off min_run_us=50 steal=one queue=global runnext=off \
-               sysmon=off handoff=off spin=off mcache=off netpoll=park policy=go stack_kib=64 clock=real \
+               sysmon=off handoff=off spin=off mcache=off netpoll=park policy=fifo stack_kib=64 clock=real \
                seed=18446744073709551615 schedtrace=250 scheddetail=1 point=none log=debug json=1 tty=1 \
                events=512 icount=1 smp=4 \
                program=hello";
@@ -36,6 +36,7 @@ fn every_key_is_stored() {
         handoff: false,
         spin: false,
         mcache: false,
+        policy: Policy::Fifo,
         stack_kib: 64,
         schedtrace: 250,
         scheddetail: true,
@@ -89,8 +90,8 @@ fn wrong_values_list_the_right_ones() {
         "queue= is not possible; queue takes local or global"
     );
     assert_eq!(
-        line("policy=lifo"),
-        "policy=lifo is not possible; policy takes go"
+        line("policy=sjf"),
+        "policy=sjf is not possible; policy takes go, fifo or lifo"
     );
     let range = "slice_us takes a whole number from 20 to 1000000";
     for bad in [

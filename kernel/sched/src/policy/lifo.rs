@@ -14,7 +14,7 @@ pub fn place(event: Event) -> Place {
     }
 }
 
-/// The neighbour on the other side first than with `fifo`.
+/// The neighbour on the other side than with `fifo` first.
 pub fn victims(_: &[u32], n: u32, own: u32, _: u32) -> Victims {
     Victims {
         first: (own + n - 1) % n,
