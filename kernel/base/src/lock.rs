@@ -15,26 +15,28 @@ use core::ops::{Deref, DerefMut};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Rank {
+    /// One timer that can be stopped: it sends into a channel while it is locked.
+    Timer = 0,
     /// What programs talk through: channels (select takes several, by address), wait lists of `sync`.
-    Channel = 0,
+    Channel = 1,
     /// Join and exit bookkeeping.
-    Join = 1,
+    Join = 2,
     /// A P's timers.
-    Timers = 2,
+    Timers = 3,
     /// The scheduler's global queue and idle lists (Go: `sched.lock`).
-    Sched = 3,
+    Sched = 4,
     /// List of all Gs.
-    AllGs = 4,
+    AllGs = 5,
     /// Stack slots.
-    Stack = 5,
+    Stack = 6,
     /// Heap: a size class or the large-object heap.
-    Heap = 6,
+    Heap = 7,
     /// Page tables.
-    PageTable = 7,
+    PageTable = 8,
     /// Page frames.
-    Frames = 8,
+    Frames = 9,
     /// Leaf locks: logs, consoles.
-    Leaf = 9,
+    Leaf = 10,
 }
 
 #[cfg(not(ringo_loom))]

@@ -27,7 +27,7 @@ use self::core::Chan;
 use ::core::fmt;
 use ::core::mem::MaybeUninit;
 use ::core::sync::atomic::Ordering;
-use alloc::sync::Arc;
+use alloc::sync::{Arc, Weak};
 use base::PreemptGuard;
 use sched::{Commit, WaitReason};
 
@@ -57,6 +57,36 @@ pub fn chan<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// A channel on which nothing ever comes, and which is never closed (Go: a nil channel).
 pub const fn never<T>() -> Receiver<T> {
     Receiver { chan: None }
+}
+
+/// Where a timer puts its ticks.
+pub(crate) struct TickTo<T>(Weak<Chan<T>>);
+
+impl<T> TickTo<T> {
+    /// A tick; it is lost if the one before was not received yet, or nobody is left to receive.
+    pub(crate) fn send(&self, value: T) {
+        if let Some(chan) = self.0.upgrade() {
+            drop(chan.try_send(value))
+        }
+    }
+
+    /// Takes the last tick back; false if it was received, or there was none.
+    pub(crate) fn take_back(&self) -> bool {
+        self.0.upgrade().is_some_and(|chan| chan.try_recv().is_ok())
+    }
+}
+
+/// A channel on which a timer ticks; the last receiver that is dropped stops it.
+pub(crate) fn of_timer<T>(
+    make: impl FnOnce(TickTo<T>) -> Arc<sched::timer::Timer>,
+) -> (Arc<sched::timer::Timer>, Receiver<T>) {
+    let mut timer = None;
+    let chan = Arc::new_cyclic(|chan| {
+        let made = make(TickTo(chan.clone()));
+        timer = Some(made.clone());
+        Chan::of_timer(made)
+    });
+    (timer.expect("made above"), Receiver { chan: Some(chan) })
 }
 
 /// The sending side of a channel. A clone is another handle to the same side.
@@ -184,7 +214,7 @@ impl<T> Receiver<T> {
 }
 
 /// Parks the calling G for good. If all others do so too, the deadlock report names the reason.
-fn park_forever(reason: WaitReason) -> ! {
+pub(crate) fn park_forever(reason: WaitReason) -> ! {
     unsafe fn stay(_: sched::GRef, _: usize) -> bool {
         true
     }
@@ -233,6 +263,9 @@ impl<T> Drop for Receiver<T> {
         if chan.receivers.fetch_sub(1, Ordering::AcqRel) == 1 {
             chan.close();
             chan.discard();
+            if let Some(timer) = &chan.timer {
+                timer.stop();
+            }
         }
     }
 }

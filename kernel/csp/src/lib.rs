@@ -1,4 +1,4 @@
-//! What goroutines say to each other: channels, `sync`, join handles, time.
+//! What goroutines say to each other: channels, `sync`, join handles, time, contexts.
 //!
 //! Everything here waits by parking the calling G ([`sched::gopark`]); the CPU goes on with another G. A waiting G is
 //! described by a `Waiter` (`waitq.rs`) that lies on its own stack (Go: `sudog`).
@@ -7,6 +7,7 @@
 extern crate alloc;
 
 pub mod chan;
+pub mod context;
 pub mod join;
 pub mod scope;
 mod select_macro;

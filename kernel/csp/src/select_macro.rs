@@ -25,6 +25,7 @@
 /// * `send(tx, value) -> r`: `r` is what [`Sender::send`](crate::Sender::send) answers. The value of an arm that is not
 ///   chosen is dropped.
 /// * `default`: chosen if none of the others can go on at once.
+/// * `default(dur)`: chosen if none of the others can go on for `dur` (Go: a case that receives from `time.After(dur)`).
 ///
 /// Operands are evaluated once, in source order, before anything else. Of several that can go on one is chosen at
 /// random. A channel that is closed can go on: it answers `None`, or gives the value back in an error (where Go
@@ -66,28 +67,44 @@ macro_rules! __select {
         $crate::__select!(@read [$($cases)* (case send [$tx, $v] $p => $body)] [$($default)*])
     };
     (@read [$($cases:tt)*] [] default => $body:block , $($rest:tt)*) => {
-        $crate::__select!(@read [$($cases)*] [$body] $($rest)*)
+        $crate::__select!(@read [$($cases)*] [{ $body }] $($rest)*)
     };
     (@read [$($cases:tt)*] [] default => $body:block $($rest:tt)*) => {
-        $crate::__select!(@read [$($cases)*] [$body] $($rest)*)
+        $crate::__select!(@read [$($cases)*] [{ $body }] $($rest)*)
     };
     (@read [$($cases:tt)*] [] default => $body:expr , $($rest:tt)*) => {
-        $crate::__select!(@read [$($cases)*] [$body] $($rest)*)
+        $crate::__select!(@read [$($cases)*] [{ $body }] $($rest)*)
     };
     (@read [$($cases:tt)*] [] default => $body:expr) => {
-        $crate::__select!(@read [$($cases)*] [$body])
+        $crate::__select!(@read [$($cases)*] [{ $body }])
+    };
+    (@read [$($cases:tt)*] [] default($d:expr) => $body:block , $($rest:tt)*) => {
+        $crate::__select!(@read [$($cases)* (case timeout [$d] () => $body)] [timeout] $($rest)*)
+    };
+    (@read [$($cases:tt)*] [] default($d:expr) => $body:block $($rest:tt)*) => {
+        $crate::__select!(@read [$($cases)* (case timeout [$d] () => $body)] [timeout] $($rest)*)
+    };
+    (@read [$($cases:tt)*] [] default($d:expr) => $body:expr , $($rest:tt)*) => {
+        $crate::__select!(@read [$($cases)* (case timeout [$d] () => $body)] [timeout] $($rest)*)
+    };
+    (@read [$($cases:tt)*] [] default($d:expr) => $body:expr) => {
+        $crate::__select!(@read [$($cases)* (case timeout [$d] () => $body)] [timeout])
     };
 
     // ---- all arms are read ----
-    (@read [] [$default:expr]) => { $default };
+    (@read [] [{ $($default:tt)* }]) => { { $($default)* } };
     (@read [] []) => {{
-        $crate::chan::select::run([], true);
+        $crate::chan::select::run([], true, false);
         ::core::unreachable!()
     }};
     (@read [$(($case:ident $kind:ident [$($on:tt)*] $p:pat => $body:expr))+] [$($default:tt)*]) => {{
         let ($($case,)+) = {
             $($crate::__select!(@open $case $kind $($on)*);)+
-            $crate::chan::select::run([$($case.arm()),+], $crate::__select!(@waits $($default)*));
+            $crate::chan::select::run(
+                [$($case.arm()),+],
+                $crate::__select!(@waits $($default)*),
+                $crate::__select!(@times_out $($default)*),
+            );
             ($($case.finish(),)+)
         };
         $(if let ::core::option::Option::Some(answer) = $case {
@@ -99,7 +116,7 @@ macro_rules! __select {
     }};
     (@read [$($cases:tt)*] [$($default:tt)*] $($rest:tt)+) => {
         ::core::compile_error!(
-            "select! takes arms `recv(rx) -> v => ...`, `send(tx, value) -> r => ...` and at most one `default => ...`"
+            "select! takes arms `recv(rx) -> v => ...`, `send(tx, value) -> r => ...` and at most one `default => ...` or `default(duration) => ...`"
         )
     };
 
@@ -112,8 +129,15 @@ macro_rules! __select {
         let on = &$tx;
         let mut $case = $crate::chan::select::SendCase::new(on, $v);
     };
+    (@open $case:ident timeout $d:expr) => {
+        let mut $case = $crate::chan::select::TimeoutCase::new($d);
+    };
     (@waits) => { true };
-    (@waits $default:expr) => { false };
+    (@waits timeout) => { true };
+    (@waits { $default:expr }) => { false };
+    (@times_out timeout) => { true };
+    (@times_out $($none_or_default:tt)*) => { false };
     (@otherwise) => { ::core::unreachable!() };
-    (@otherwise $default:expr) => { $default };
+    (@otherwise timeout) => { ::core::unreachable!() };
+    (@otherwise { $default:expr }) => { $default };
 }

@@ -1,4 +1,12 @@
-//! Time: monotonic instants and sleep. [`Duration`] is `core`'s.
+//! Time: monotonic instants, sleep, timers and tickers. [`Duration`] is `core`'s.
+
+mod ticker;
+mod timer;
+#[cfg(test)]
+mod timer_tests;
+
+pub use ticker::Ticker;
+pub use timer::{Timer, after, after_func};
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub, SubAssign};
@@ -17,6 +25,11 @@ pub(crate) fn saturating_ns(d: Duration) -> u64 {
 }
 
 impl Instant {
+    /// `ns` nanoseconds after the machine's start.
+    pub(crate) fn from_ns(ns: u64) -> Instant {
+        Instant { ns }
+    }
+
     /// Now.
     pub fn now() -> Instant {
         Instant {

@@ -5,7 +5,8 @@
 //! | goroutines | [`go`], [`spawn`], [`JoinHandle`], [`scope()`], [`yield_now`], [`goexit`], [`checkpoint`], [`gofn!`], [`current`], [`blocking`], [`lock_to_cpu`], [`unlock_from_cpu`], [`gomaxprocs`], [`num_cpu`], [`num_goroutine`] |
 //! | channels | [`chan()`], [`Sender`], [`Receiver`], [`never()`] and their errors, [`select!`] |
 //! | sync | [`Mutex`], [`RwLock`], [`WaitGroup`], [`Once`], [`OnceLock`], [`Cond`], [`Semaphore`] |
-//! | time | [`Duration`], [`Instant`], [`sleep`] |
+//! | time | [`Duration`], [`Instant`], [`sleep`], [`after`], [`after_func`], [`Timer`], [`Ticker`] |
+//! | context | [`Context`], [`ContextError`] |
 //! | program | [`args`], [`print!`], [`println!`], [`eprint!`], [`eprintln!`], [`exit`], [`at_exit`] |
 //! | from `alloc` | [`Arc`], [`Box`], [`String`], [`ToString`], [`ToOwned`], [`Vec`], [`vec!`], [`format!`] |
 
@@ -17,6 +18,7 @@ pub use alloc::vec::Vec;
 pub use alloc::{format, vec};
 
 pub use csp::chan::{Receiver, SendError, Sender, TryRecvError, TrySendError, chan, never};
+pub use csp::context::{Context, ContextError};
 pub use csp::join::{JoinHandle, go, goexit, spawn};
 pub use csp::scope::{Scope, scope};
 pub use csp::select;
@@ -24,7 +26,7 @@ pub use csp::sync::{
     Cond, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore,
     WaitGroup,
 };
-pub use csp::time::{Duration, Instant, sleep};
+pub use csp::time::{Duration, Instant, Ticker, Timer, after, after_func, sleep};
 pub use sched::set_gomaxprocs as gomaxprocs;
 pub use sched::{
     blocking, checkpoint, lock_to_cpu, num_cpu, num_goroutine, unlock_from_cpu, yield_now,

@@ -12,7 +12,8 @@ impl Sched {
         if idle < self.mcount() || !self.main_started.load(Relaxed) {
             return;
         }
-        if self.allp.iter().any(|p| !p.timers.is_empty()) {
+        // Nobody is awake, so nobody stops or sets timers meanwhile.
+        if self.allp.iter().map(|p| p.timers.live()).sum::<i64>() != 0 {
             return;
         }
         let queued = !gl.runq.is_empty() || gl.trays.iter().any(|t| !t.is_empty());

@@ -22,7 +22,7 @@
 //! | where runnable Gs wait | `runq` `globrunq` `gqueue` `policy/` |
 //! | what runs next | `schedule` `steal` |
 //! | who sleeps and who wakes whom | `idle` |
-//! | how a G waits and is readied | `park` `sleep` `timers` |
+//! | how a G waits and is readied | `park` `sleep` `timer` `timers` |
 //! | how a G is born and dies | `newproc` |
 //! | how a G stays on one CPU | `locked` |
 //! | what becomes of the P of a G that blocks its CPU | `handoff` |
@@ -68,6 +68,7 @@ mod sysmon;
 #[cfg(all(not(ringo_kernel), not(ringo_loom)))]
 pub mod testing;
 mod tick;
+pub mod timer;
 pub mod timers;
 mod wakeup;
 

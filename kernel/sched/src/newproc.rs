@@ -70,11 +70,17 @@ unsafe fn newproc_small<F: FnOnce() + Send>(
     let guard = PreemptGuard::new();
     let m = M::current(&guard);
     let s = m.sched();
-    let parent = m.curg().map_or(0, |g| g.id());
+    // A timer starts it: the G that happens to run has nothing to do with it.
+    let by_timer = m.serving.load(Relaxed);
+    let parent = if by_timer {
+        0
+    } else {
+        m.curg().map_or(0, |g| g.id())
+    };
     // SAFETY: preemption is off and `f` outlives the G.
     let g = unsafe { s.make_g(m, f, created_at, hook, parent) };
     let id = g.id();
-    s.runqput(m, g, Event::New);
+    s.runqput(m, g, if by_timer { Event::Woken } else { Event::New });
     if s.main_started.load(Relaxed) {
         s.wakep()
     }

@@ -2,6 +2,7 @@
 
 use crate::g::{G, GRef, WaitReason};
 use crate::m::M;
+use crate::p::P;
 use crate::park::{Commit, gopark};
 use crate::sched::Sched;
 use crate::schedule::m_on_g0;
@@ -51,10 +52,15 @@ impl Sched {
         let p = m.p().expect("a goroutine sleeps inside blocking()");
         // SAFETY: the caller's promise.
         if unsafe { p.timers.add(when_ns, f, arg) } {
-            trace::point!("timer.add");
-            self.arm(m, p);
-            self.wake_timekeeper(when_ns)
+            self.earlier_timer(m, p, when_ns)
         }
+    }
+
+    /// A timer was added to `m`'s P and is its earliest.
+    pub(crate) fn earlier_timer(&self, m: &M, p: &P, when_ns: u64) {
+        trace::point!("timer.add");
+        self.arm(m, p);
+        self.wake_timekeeper(when_ns)
     }
 }
 

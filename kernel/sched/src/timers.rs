@@ -3,31 +3,57 @@
 //!
 //! **I-TIMER** `min_when_ns` is never later than the earliest deadline in the heap while the lock is free.
 
-use base::shim::{AtomicU32, AtomicU64, Ordering::*};
+use crate::timer::Timer;
+use base::shim::{AtomicI32, AtomicU32, AtomicU64, Ordering::*};
 use base::{Rank, SpinLock};
 
 extern crate alloc;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// No deadline.
 pub const NEVER: u64 = u64::MAX;
 
-/// What a timer does when it fires: called on g0 with preemption off and no lock held; must not park.
+/// What a sleep does when it is over: called on g0 with preemption off and no lock held; must not park.
 pub type TimerFn = unsafe fn(arg: usize, now_ns: u64);
 
 /// One pending timer.
-#[derive(Clone, Copy)]
 struct Entry {
     when_ns: u64,
     /// Order of arrival: equal deadlines fire in it.
     seq: u64,
-    f: TimerFn,
-    arg: usize,
+    what: What,
+}
+
+/// Who is told when it is due.
+enum What {
+    /// A function, once.
+    Call(TimerFn, usize),
+    /// A timer that can be stopped and reset; this is its entry of that number, or was. Boxed, so that sleepers' entries
+    /// stay small.
+    Timer(Box<(Arc<Timer>, u64)>),
+}
+
+impl What {
+    fn release(self) {
+        if let What::Timer(of) = self {
+            of.0.release()
+        }
+    }
 }
 
 impl Entry {
     fn key(&self) -> (u64, u64) {
         (self.when_ns, self.seq)
+    }
+
+    /// Was its timer stopped, or set to an earlier time by another entry?
+    fn is_stale(&self) -> bool {
+        match &self.what {
+            What::Call(..) => false,
+            What::Timer(of) => !of.0.owns(of.1),
+        }
     }
 }
 
@@ -36,6 +62,9 @@ pub struct Timers {
     /// I-TIMER.
     min_when_ns: AtomicU64,
     len: AtomicU32,
+    /// Stale entries. Right over all Ps together: an entry may move to another P's heap while its timer still names this
+    /// one.
+    stale: AtomicI32,
     heap: SpinLock<Heap>,
 }
 
@@ -56,6 +85,7 @@ impl Timers {
         Self {
             min_when_ns: AtomicU64::new(NEVER),
             len: AtomicU32::new(0),
+            stale: AtomicI32::new(0),
             heap: SpinLock::new(
                 Rank::Timers,
                 Heap {
@@ -73,7 +103,7 @@ impl Timers {
         self.min_when_ns.load(Acquire)
     }
 
-    /// How many are pending.
+    /// How many are pending, those included that were stopped and not yet taken out.
     pub fn len(&self) -> u32 {
         self.len.load(Acquire)
     }
@@ -82,48 +112,100 @@ impl Timers {
         self.len() == 0
     }
 
+    /// How many will fire: a number that is right in the sum over all Ps.
+    pub(crate) fn live(&self) -> i64 {
+        i64::from(self.len()) - i64::from(self.stale.load(Acquire))
+    }
+
     /// Add a timer. True if it is now the earliest, so that a CPU's timer may have to be armed anew.
     ///
     /// # Safety
     /// `f(arg, _)` may be called once, by any M, until it was.
     pub unsafe fn add(&self, when_ns: u64, f: TimerFn, arg: usize) -> bool {
+        self.push(when_ns, What::Call(f, arg))
+    }
+
+    /// The same for entry `n` of a timer that can be stopped.
+    pub(crate) fn add_timer(&self, when_ns: u64, of: &Arc<Timer>, n: u64) -> bool {
+        self.push(when_ns, What::Timer(Box::new((of.clone(), n))))
+    }
+
+    fn push(&self, when_ns: u64, what: What) -> bool {
         let mut h = self.heap.lock();
+        let stale = if self.has_many_stale(&h) {
+            self.take_stale(&mut h)
+        } else {
+            Vec::new()
+        };
         h.seq += 1;
         let seq = h.seq;
-        h.entries.push(Entry {
-            when_ns,
-            seq,
-            f,
-            arg,
-        });
+        h.entries.push(Entry { when_ns, seq, what });
         let last = h.entries.len() - 1;
         h.sift_up(last);
         let first = h.entries[0].seq == seq;
         self.publish(&h);
+        drop(h);
+        stale.into_iter().for_each(|e| e.what.release());
         first
     }
 
+    /// An entry of this heap became stale (Go: `timers.zombies`).
+    pub(crate) fn count_stale(&self) {
+        self.stale.fetch_add(1, AcqRel);
+    }
+
+    /// A stale entry is gone.
+    pub(crate) fn uncount_stale(&self) {
+        self.stale.fetch_sub(1, AcqRel);
+    }
+
+    fn has_many_stale(&self, h: &Heap) -> bool {
+        let stale = self.stale.load(Relaxed).max(0) as usize;
+        stale > 16 && stale > h.entries.len() / 4
+    }
+
+    /// Take out all stale entries (Go: `timers.adjust` with `force`).
+    fn take_stale(&self, h: &mut Heap) -> Vec<Entry> {
+        let (stale, rest) = core::mem::take(&mut h.entries)
+            .into_iter()
+            .partition::<Vec<_>, _>(Entry::is_stale);
+        self.stale.fetch_sub(stale.len() as i32, AcqRel);
+        for e in rest {
+            h.entries.push(e);
+            let last = h.entries.len() - 1;
+            h.sift_up(last)
+        }
+        stale
+    }
+
     /// Take the earliest timer if it is due.
-    fn pop_due(&self, now_ns: u64) -> Option<(TimerFn, usize)> {
+    fn pop_due(&self, now_ns: u64) -> Option<What> {
         let mut h = self.heap.lock();
-        let e = *h.entries.first()?;
-        if e.when_ns > now_ns {
+        if h.entries.first()?.when_ns > now_ns {
             return None;
         }
-        h.pop();
+        let what = h.pop();
         self.publish(&h);
-        Some((e.f, e.arg))
+        Some(what)
     }
 
     /// Run what is due; how many ran. The lock is free while they run.
     pub fn run_due(&self, now_ns: u64) -> u32 {
         let mut ran = 0;
         while self.min_when_ns() <= now_ns {
-            let Some((f, arg)) = self.pop_due(now_ns) else {
-                break;
-            };
-            // SAFETY: `add`'s promise; the entry left the heap, so this is the one call.
-            unsafe { f(arg, now_ns) };
+            match self.pop_due(now_ns) {
+                // SAFETY: `add`'s promise; the entry left the heap, so this is the one call.
+                Some(What::Call(f, arg)) => unsafe { f(arg, now_ns) },
+                Some(What::Timer(of)) => {
+                    let (timer, n) = *of;
+                    let fired = timer.due(self, n, now_ns);
+                    timer.release();
+                    if !fired {
+                        continue;
+                    }
+                }
+                None => break,
+            }
             ran += 1;
         }
         ran
@@ -137,9 +219,9 @@ impl Timers {
             self.publish(&h);
             taken
         };
+        other.stale.fetch_add(self.stale.swap(0, AcqRel), AcqRel);
         for e in taken {
-            // SAFETY: `add`'s promise for the entry, which left the other heap.
-            unsafe { other.add(e.when_ns, e.f, e.arg) };
+            other.push(e.when_ns, e.what);
         }
     }
 
@@ -164,8 +246,9 @@ impl Heap {
         }
     }
 
-    fn pop(&mut self) {
-        self.entries.swap_remove(0);
+    /// Take out the earliest of one or more.
+    fn pop(&mut self) -> What {
+        let first = self.entries.swap_remove(0);
         let mut i = 0;
         loop {
             let first = 4 * i + 1;
@@ -179,6 +262,7 @@ impl Heap {
             self.entries.swap(i, least);
             i = least;
         }
+        first.what
     }
 }
 

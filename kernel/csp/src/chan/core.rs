@@ -4,6 +4,7 @@ use super::error::{TryRecvError, TrySendError};
 use super::state::{Received, Sent, State};
 use crate::waitq::{Batch, Waiter, unlock_then_ready};
 use ::core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use alloc::sync::Arc;
 use base::{Rank, SpinGuard, SpinLock};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -22,6 +23,8 @@ pub(super) struct Chan<T> {
     pub(super) senders: AtomicUsize,
     /// Living `Receiver`s; when the last one goes, sends fail.
     pub(super) receivers: AtomicUsize,
+    /// The timer whose ticks come here, if it is such a channel: it has no senders and looks unbuffered.
+    pub(super) timer: Option<Arc<sched::timer::Timer>>,
 }
 
 /// Copies of the state for looks without the lock; written under it, before it is dropped.
@@ -69,15 +72,27 @@ impl<T> Chan<T> {
             cap,
             senders: AtomicUsize::new(1),
             receivers: AtomicUsize::new(1),
+            timer: None,
+        }
+    }
+
+    /// The channel of `timer`, with room for its last tick.
+    pub(super) fn of_timer(timer: Arc<sched::timer::Timer>) -> Chan<T> {
+        Chan {
+            timer: Some(timer),
+            ..Chan::new(1)
         }
     }
 
     pub(super) fn cap(&self) -> usize {
-        self.cap
+        if self.timer.is_some() { 0 } else { self.cap }
     }
 
     /// Values in the buffer: a plain read (Go: `chanlen`).
     pub(super) fn len(&self) -> usize {
+        if self.timer.is_some() {
+            return 0; // Go 1.23: nothing is ever seen to lie there
+        }
         self.glance.len.load(Ordering::Acquire)
     }
 

@@ -3,6 +3,7 @@
 //! ```text
 //!   evaluate all operands, in source order
 //!   lock all channels, in order of their addresses
+//!            (with `default(dur)`: pass 1 without it; none can? start the timer, lock again, go on as if it were a channel)
 //!   pass 1   in random order: the first one that can go on does; unlock; done
 //!            (with `default`: none can? unlock; done)
 //!   pass 2   a waiter on every channel, all with one claim word; park; unlock all once the state is `waiting`
@@ -18,6 +19,7 @@
 use super::core::Chan;
 use super::state::{Received, Sent};
 use super::{Receiver, SendError, Sender};
+use crate::time::{Duration, Instant, Timer};
 use crate::waitq::Waiter;
 use base::{PreemptGuard, Rng, SpinLock};
 use core::mem::MaybeUninit;
@@ -48,6 +50,41 @@ pub struct SendCase<'a, T> {
     chan: &'a Chan<T>,
     value: MaybeUninit<T>,
     stage: Stage,
+}
+
+/// `default(dur)`.
+pub struct TimeoutCase {
+    after: Duration,
+    /// Once it is needed: none of the others could go on at once.
+    timer: Option<Timer>,
+    out: MaybeUninit<Instant>,
+    stage: Stage,
+}
+
+impl TimeoutCase {
+    /// A case that is chosen if none of the others could go on for `after`.
+    pub fn new(after: Duration) -> Self {
+        TimeoutCase {
+            after,
+            timer: None,
+            out: MaybeUninit::uninit(),
+            stage: Stage::Open,
+        }
+    }
+
+    /// For [`run`].
+    pub fn arm(&mut self) -> Arm<'_> {
+        Arm(self)
+    }
+
+    /// Whether this case was chosen.
+    pub fn finish(self) -> Option<()> {
+        (self.stage != Stage::Open).then_some(())
+    }
+
+    fn chan(&self) -> Option<&Chan<Instant>> {
+        self.timer.as_ref()?.receiver().chan.as_deref()
+    }
 }
 
 /// One case of a `select!`, whatever it carries.
@@ -124,6 +161,10 @@ trait Case {
     unsafe fn enqueue(&self, w: &Waiter);
     unsafe fn dequeue(&self, w: &Waiter);
     fn set_stage(&mut self, stage: Stage);
+    /// For a timeout: none of the others can go on at once. True: it does not wait at all and is chosen.
+    fn start(&mut self) -> bool {
+        false
+    }
 }
 
 impl<T> Case for RecvCase<'_, T> {
@@ -192,27 +233,98 @@ impl<T> Case for SendCase<'_, T> {
     }
 }
 
-/// Runs one case of `arms`. `wait`: there is no `default`.
-pub fn run<const N: usize>(mut arms: [Arm<'_>; N], wait: bool) {
-    let off = PreemptGuard::new();
-    let poll_order = random_order::<N>(&off);
-    let locks = Locks::of(&arms);
-    locks.lock();
-    for &i in &poll_order {
-        // SAFETY: all channels are locked.
-        if let Some(woken) = unsafe { arms[i].0.try_now() } {
-            locks.unlock();
-            if let Some(g) = woken {
-                sched::goready(g);
-            }
+impl Case for TimeoutCase {
+    fn lock(&self) -> *const SpinLock<()> {
+        self.chan().map_or(core::ptr::null(), |c| c.raw_lock())
+    }
+    unsafe fn try_now(&mut self) -> Option<Option<GRef>> {
+        let out = self.out.as_mut_ptr();
+        // SAFETY: the lock is held; `out` has room for what is in it, which needs no drop.
+        let received = unsafe { self.chan()?.with_state(|s| s.recv_now(out)) };
+        if let Received::WouldBlock = received {
+            return None;
+        }
+        self.stage = Stage::Done;
+        Some(None)
+    }
+    fn elem(&mut self) -> *mut () {
+        self.out.as_mut_ptr().cast()
+    }
+    unsafe fn enqueue(&self, w: &Waiter) {
+        if let Some(c) = self.chan() {
+            // SAFETY: the lock is held; `run` keeps `w` until it was dequeued.
+            unsafe { c.with_state(|s| s.recvq.push_back(w)) }
+        }
+    }
+    unsafe fn dequeue(&self, w: &Waiter) {
+        if let Some(c) = self.chan() {
+            // SAFETY: the lock is held; `w` was enqueued here.
+            unsafe { c.with_state(|s| s.recvq.remove(w)) }
+        }
+    }
+    fn set_stage(&mut self, stage: Stage) {
+        self.stage = stage;
+    }
+    fn start(&mut self) -> bool {
+        if self.after.is_zero() {
+            self.stage = Stage::Done;
+            return true;
+        }
+        self.timer = Some(Timer::new(self.after));
+        false
+    }
+}
+
+/// Runs one case of `arms`. `wait`: there is no `default`; `timeout`: one of them is a [`TimeoutCase`].
+pub fn run<const N: usize>(mut arms: [Arm<'_>; N], wait: bool, timeout: bool) {
+    if timeout {
+        if one_goes_on(&mut arms) || arms.iter_mut().any(|arm| arm.0.start()) {
             return;
         }
+        // The clock runs. If a case can go on by now, so be it; if the time is over as well, chance decides.
+    }
+    let off = PreemptGuard::new();
+    let locks = Locks::of(&arms);
+    locks.lock();
+    if first_ready(&mut arms, &locks, &off) {
+        return;
     }
     if wait {
         wait_for_one(&mut arms, &locks, off);
     } else {
         locks.unlock();
     }
+}
+
+/// Runs a case that needs no waiting; false if there is none.
+fn one_goes_on<const N: usize>(arms: &mut [Arm<'_>; N]) -> bool {
+    let off = PreemptGuard::new();
+    let locks = Locks::of(arms);
+    locks.lock();
+    let ran = first_ready(arms, &locks, &off);
+    if !ran {
+        locks.unlock()
+    }
+    ran
+}
+
+/// Pass 1: all channels are locked. True: a case went on, and they are not any more.
+fn first_ready<const N: usize>(
+    arms: &mut [Arm<'_>; N],
+    locks: &Locks<N>,
+    off: &PreemptGuard,
+) -> bool {
+    for i in random_order::<N>(off) {
+        // SAFETY: all channels are locked.
+        if let Some(woken) = unsafe { arms[i].0.try_now() } {
+            locks.unlock();
+            if let Some(g) = woken {
+                sched::goready(g);
+            }
+            return true;
+        }
+    }
+    false
 }
 
 /// Passes 2 and 3. All channels are locked; they are not afterwards.

@@ -1,0 +1,205 @@
+//! Contexts: one word to all goroutines that work on the same thing that they may stop (Go: context/context.go).
+//!
+//! ```text
+//!   background ─┬─ with_cancel ─┬─ with_timeout        cancelling a context cancels all below it, with the same error and
+//!               │               └─ after_func          cause, the parents first
+//!               └─ with_deadline
+//! ```
+//!
+//! **I-ERR** The error is set before the channel of `done` is closed, and both only once: the first who cancels wins.
+//!
+//! No lock is held while another is taken, nor while anybody is woken or dropped.
+
+mod node;
+#[cfg(test)]
+mod tests;
+
+use crate::chan::{Receiver, never};
+use crate::time::{Duration, Instant};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::error::Error;
+use core::fmt;
+use node::{Child, Func, Node};
+
+/// Why a context ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContextError {
+    /// Somebody cancelled it.
+    Canceled,
+    /// Its deadline passed.
+    DeadlineExceeded,
+}
+
+impl fmt::Display for ContextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Canceled => "context canceled",
+            Self::DeadlineExceeded => "context deadline exceeded",
+        })
+    }
+}
+
+impl Error for ContextError {}
+
+/// What somebody gave as the reason.
+pub type Cause = Arc<dyn Error + Send + Sync>;
+
+/// A context. A clone is another handle to the same one.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::{context::{Context, ContextError}, spawn};
+/// let (ctx, cancel) = Context::background().with_cancel();
+/// let worker = spawn({
+///     let ctx = ctx.clone();
+///     move || {
+///         ctx.done().recv(); // in a `select!`, beside what it works on
+///         ctx.err()
+///     }
+/// });
+/// cancel.cancel();
+/// assert_eq!(worker.join(), Some(ContextError::Canceled));
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct Context {
+    /// None for the background.
+    node: Option<Arc<Node>>,
+}
+
+/// Cancels the context that it came with. Dropping it does not; a clone is another handle.
+#[derive(Clone)]
+pub struct Cancel {
+    node: Arc<Node>,
+}
+
+/// What [`Context::after_func`] answers.
+pub struct AfterFunc {
+    /// The context; None for the background, which never ends.
+    on: Option<(Arc<Node>, u64)>,
+    func: Arc<Func>,
+}
+
+impl Context {
+    /// The context above all others: it never ends (Go: `context.Background`).
+    pub const fn background() -> Context {
+        Context { node: None }
+    }
+
+    /// A context that ends when it is cancelled, or when this one ends (Go: `WithCancel`, `WithCancelCause`).
+    pub fn with_cancel(&self) -> (Context, Cancel) {
+        self.child(self.deadline())
+    }
+
+    /// A context that ends by itself `d` from now, if not before (Go: `WithTimeout`).
+    ///
+    /// # Panics
+    ///
+    /// In a blocking call (`blocking(f)`), as all that sets timers.
+    pub fn with_timeout(&self, d: Duration) -> (Context, Cancel) {
+        self.with_deadline(Instant::now() + d)
+    }
+
+    /// A context that ends by itself at `at`, if not before (Go: `WithDeadline`).
+    ///
+    /// # Panics
+    ///
+    /// As [`with_timeout`](Self::with_timeout).
+    pub fn with_deadline(&self, at: Instant) -> (Context, Cancel) {
+        self.with_deadline_cause(at, ContextError::DeadlineExceeded)
+    }
+
+    /// The same, and `cause` is the cause if the deadline ends it (Go: `WithDeadlineCause`).
+    ///
+    /// # Panics
+    ///
+    /// As [`with_timeout`](Self::with_timeout).
+    pub fn with_deadline_cause(
+        &self,
+        at: Instant,
+        cause: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> (Context, Cancel) {
+        if self.deadline().is_some_and(|earlier| earlier <= at) {
+            return self.with_cancel();
+        }
+        let (ctx, cancel) = self.child(Some(at));
+        cancel.node.end_at(at, Arc::from(cause.into()));
+        (ctx, cancel)
+    }
+
+    /// A context that does not end when this one does (Go: `WithoutCancel`; contexts carry no values here).
+    pub fn without_cancel(&self) -> Context {
+        Context::background()
+    }
+
+    fn child(&self, deadline: Option<Instant>) -> (Context, Cancel) {
+        let node = Node::new(self.node.clone(), deadline);
+        let cancel = Cancel { node: node.clone() };
+        (Context { node: Some(node) }, cancel)
+    }
+
+    /// A channel that is closed when the context ends; nothing is ever sent on it (Go: `Done`).
+    pub fn done(&self) -> Receiver<()> {
+        self.node.as_ref().map_or(never(), |n| n.done())
+    }
+
+    /// Why it ended, None while it has not. Never None once [`done`](Self::done) is closed (Go: `Err`).
+    pub fn err(&self) -> Option<ContextError> {
+        self.node.as_ref()?.err()
+    }
+
+    /// What was given as the reason; the same as [`err`](Self::err) if nothing was (Go: `Cause`).
+    pub fn cause(&self) -> Option<Cause> {
+        self.node.as_ref()?.cause()
+    }
+
+    /// When it ends by itself, if it does (Go: `Deadline`).
+    pub fn deadline(&self) -> Option<Instant> {
+        self.node.as_ref()?.deadline()
+    }
+
+    /// Runs `f` in a goroutine of its own when the context ends, at once if it has ended (Go: `context.AfterFunc`).
+    #[track_caller]
+    pub fn after_func(&self, f: impl FnOnce() + Send + 'static) -> AfterFunc {
+        let func = Func::new(Box::new(f), core::panic::Location::caller());
+        let on = self.node.as_ref().and_then(|node| {
+            let key = node.add(Child::Func(func.clone()))?;
+            Some((node.clone(), key))
+        });
+        AfterFunc { on, func }
+    }
+}
+
+impl Cancel {
+    /// Ends the context, if it has not ended yet.
+    pub fn cancel(&self) {
+        self.node.cancel(ContextError::Canceled, None)
+    }
+
+    /// The same, with a reason: what [`Context::cause`] answers there and below (Go: `CancelCauseFunc`).
+    pub fn cancel_cause(&self, cause: impl Into<Box<dyn Error + Send + Sync>>) {
+        self.node
+            .cancel(ContextError::Canceled, Some(Arc::from(cause.into())))
+    }
+}
+
+impl AfterFunc {
+    /// The function will not run. False: it was started, or stopped before.
+    pub fn stop(&self) -> bool {
+        if let Some((node, key)) = &self.on {
+            node.remove(*key)
+        }
+        self.func.take().is_some()
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.node, self.err()) {
+            (None, _) => f.write_str("Context(background)"),
+            (_, None) => f.write_str("Context(alive)"),
+            (_, Some(err)) => write!(f, "Context({err})"),
+        }
+    }
+}

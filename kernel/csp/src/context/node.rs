@@ -1,0 +1,245 @@
+//! A context that can end: its place in the tree.
+
+use super::{Cause, ContextError};
+use crate::chan::{Receiver, Sender, chan};
+use crate::time::{Instant, Timer, after_func};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
+use base::{Rank, SpinLock};
+use core::panic::Location;
+use core::sync::atomic::{AtomicU8, Ordering::*};
+
+const ALIVE: u8 = 0;
+const CANCELED: u8 = 1;
+const DEADLINE_EXCEEDED: u8 = 2;
+
+/// A context that can end.
+pub(super) struct Node {
+    /// The one above, and this one's number there.
+    parent: Option<(Arc<Node>, u64)>,
+    deadline: Option<Instant>,
+    /// Why it ended (I-ERR); a copy of what `inner` holds, for looks without the lock.
+    err: AtomicU8,
+    done: Sender<()>,
+    on_done: Receiver<()>,
+    inner: SpinLock<Inner>,
+}
+
+struct Inner {
+    /// Why it ended, and the reason if one was given.
+    ended: Option<(ContextError, Option<Cause>)>,
+    children: BTreeMap<u64, Child>,
+    next_key: u64,
+    timer: Option<Timer>,
+}
+
+/// Who is told when a context ends.
+pub(super) enum Child {
+    /// A context below. It keeps its parent; the parent does not keep it.
+    Node(Weak<Node>),
+    /// A function to start.
+    Func(Arc<Func>),
+}
+
+type Body = Box<dyn FnOnce() + Send>;
+
+/// A function that is started once, or never.
+pub(super) struct Func {
+    f: SpinLock<Option<Body>>,
+    at: &'static Location<'static>,
+}
+
+impl Func {
+    pub(super) fn new(f: Body, at: &'static Location<'static>) -> Arc<Func> {
+        Arc::new(Func {
+            f: SpinLock::new(Rank::Join, Some(f)),
+            at,
+        })
+    }
+
+    /// The function, for the one that comes first.
+    pub(super) fn take(&self) -> Option<Body> {
+        self.f.lock().take()
+    }
+
+    fn start(&self) {
+        if let Some(f) = self.take() {
+            sched::newproc(f, self.at);
+        }
+    }
+}
+
+impl Node {
+    /// A context below `parent`; it has ended if that one has.
+    pub(super) fn new(parent: Option<Arc<Node>>, deadline: Option<Instant>) -> Arc<Node> {
+        let (done, on_done) = chan(0);
+        let mut ended_above = None;
+        let node = Arc::new_cyclic(|this| {
+            let parent = parent.and_then(|parent| {
+                let key = parent.add(Child::Node(this.clone()));
+                if key.is_none() {
+                    ended_above = parent.inner.lock().ended.clone()
+                }
+                Some((parent, key?))
+            });
+            Node {
+                parent,
+                deadline,
+                err: AtomicU8::new(ALIVE),
+                done,
+                on_done,
+                inner: SpinLock::new(
+                    Rank::Join,
+                    Inner {
+                        ended: None,
+                        children: BTreeMap::new(),
+                        next_key: 0,
+                        timer: None,
+                    },
+                ),
+            }
+        });
+        // Between `add` and here the parent could not reach a node that was not there yet: it is asked once more.
+        let ended = ended_above.or_else(|| node.parent.as_ref()?.0.inner.lock().ended.clone());
+        if let Some((err, cause)) = ended {
+            node.cancel(err, cause)
+        }
+        node
+    }
+
+    /// Adds a child; its number. None: the context has ended, and a function was started.
+    pub(super) fn add(&self, child: Child) -> Option<u64> {
+        let mut inner = self.inner.lock();
+        if inner.ended.is_none() {
+            let key = inner.next_key;
+            inner.next_key += 1;
+            inner.children.insert(key, child);
+            return Some(key);
+        }
+        drop(inner);
+        if let Child::Func(f) = child {
+            f.start()
+        }
+        None
+    }
+
+    /// Takes a child out, if it is still there.
+    pub(super) fn remove(&self, key: u64) {
+        let child = self.inner.lock().children.remove(&key);
+        drop(child) // without the lock
+    }
+
+    /// Ends at `at`.
+    pub(super) fn end_at(self: &Arc<Self>, at: Instant, cause: Cause) {
+        let left = at - Instant::now();
+        if left.is_zero() {
+            return self.cancel(ContextError::DeadlineExceeded, Some(cause));
+        }
+        let this = Arc::downgrade(self);
+        let mut cause = Some(cause);
+        let timer = after_func(left, move || {
+            if let Some(node) = this.upgrade() {
+                node.cancel(ContextError::DeadlineExceeded, cause.take())
+            }
+        });
+        let mut inner = self.inner.lock();
+        let unused = if inner.ended.is_none() {
+            inner.timer.replace(timer)
+        } else {
+            Some(timer)
+        };
+        drop(inner);
+        if let Some(timer) = unused {
+            timer.stop();
+        }
+    }
+
+    /// Ends this one and all below (Go: `cancelCtx.cancel`). A list, not a recursion: chains may be long and stacks are
+    /// not.
+    pub(super) fn cancel(&self, err: ContextError, cause: Option<Cause>) {
+        let mut below = self.end(err, &cause);
+        if let Some((parent, key)) = &self.parent {
+            parent.remove(*key)
+        }
+        while let Some(child) = below.pop() {
+            match child {
+                Child::Func(f) => f.start(),
+                Child::Node(node) => {
+                    if let Some(node) = node.upgrade() {
+                        below.extend(node.end(err, &cause))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends this one alone; who is to be told. Nobody if it had ended.
+    fn end(&self, err: ContextError, cause: &Option<Cause>) -> Vec<Child> {
+        let mut inner = self.inner.lock();
+        if inner.ended.is_some() {
+            return Vec::new();
+        }
+        inner.ended = Some((err, cause.clone()));
+        let number = match err {
+            ContextError::Canceled => CANCELED,
+            ContextError::DeadlineExceeded => DEADLINE_EXCEEDED,
+        };
+        // Release: pairs with the load in `err`.
+        self.err.store(number, Release);
+        let children = core::mem::take(&mut inner.children);
+        let timer = inner.timer.take();
+        drop(inner);
+        self.done.close(); // I-ERR: after the error is there
+        if let Some(timer) = timer {
+            timer.stop();
+        }
+        children.into_values().rev().collect()
+    }
+
+    pub(super) fn done(&self) -> Receiver<()> {
+        self.on_done.clone()
+    }
+
+    pub(super) fn err(&self) -> Option<ContextError> {
+        match self.err.load(Acquire) {
+            CANCELED => Some(ContextError::Canceled),
+            DEADLINE_EXCEEDED => Some(ContextError::DeadlineExceeded),
+            _ => None,
+        }
+    }
+
+    pub(super) fn cause(&self) -> Option<Cause> {
+        let ended = self.inner.lock().ended.clone();
+        ended.map(|(err, cause)| cause.unwrap_or_else(|| Arc::new(err)))
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // A loop, not a recursion, for the same reason as in `cancel`.
+        let mut above = self.parent.take();
+        while let Some((parent, key)) = above {
+            parent.remove(key);
+            above = Arc::into_inner(parent).and_then(|mut last| last.parent.take())
+        }
+        // The last handle is gone: nobody can see the deadline pass.
+        let timer = self.inner.lock().timer.take();
+        if let Some(timer) = timer {
+            timer.stop();
+        }
+    }
+}
+
+#[cfg(test)]
+impl Node {
+    /// How many are told when it ends.
+    pub(super) fn children(&self) -> usize {
+        self.inner.lock().children.len()
+    }
+}

@@ -1,0 +1,66 @@
+//! Tickers (Go: time/tick.go).
+
+use super::timer::{Tick, deadline_ns};
+use super::{Duration, Instant, saturating_ns};
+use crate::chan::{self, Receiver};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+/// Something that happens again and again: the moment is sent on its channel. Ticks that nobody received in time are
+/// left out; the others keep their beat.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::time::{Duration, Ticker};
+/// let ticker = Ticker::new(Duration::from_millis(1));
+/// let first = ticker.recv();
+/// assert!(ticker.recv() > first);
+/// ticker.stop();
+/// # });
+/// ```
+pub struct Ticker {
+    timer: Arc<sched::timer::Timer>,
+    rx: Receiver<Instant>,
+}
+
+impl Ticker {
+    /// A ticker whose ticks are `period` apart, the first one a period from now (Go: `time.NewTicker`).
+    ///
+    /// # Panics
+    ///
+    /// If `period` is zero; in a blocking call.
+    pub fn new(period: Duration) -> Ticker {
+        let (timer, rx) = chan::of_timer(|to| sched::timer::Timer::new(Box::new(Tick(to))));
+        let ticker = Ticker { timer, rx };
+        ticker.reset(period);
+        ticker
+    }
+
+    /// The channel on which it ticks. The last receiver that is dropped, the ticker's own among them, stops it.
+    pub fn receiver(&self) -> &Receiver<Instant> {
+        &self.rx
+    }
+
+    /// Waits for a tick; the moment at which it came. For ever if the ticker is stopped.
+    pub fn recv(&self) -> Instant {
+        match self.rx.recv() {
+            Some(at) => at,
+            None => crate::chan::park_forever(sched::WaitReason::ChanReceive), // closed by a receiver
+        }
+    }
+
+    /// No tick comes after this, not even one that was sent and not received (Go: `Ticker.Stop`).
+    pub fn stop(&self) {
+        self.timer.stop();
+    }
+
+    /// Ticks every `period` from now on (Go: `Ticker.Reset`).
+    ///
+    /// # Panics
+    ///
+    /// If `period` is zero; in a blocking call.
+    pub fn reset(&self, period: Duration) {
+        assert!(!period.is_zero(), "a ticker's period is zero");
+        self.timer.reset(deadline_ns(period), saturating_ns(period));
+    }
+}

@@ -1,0 +1,194 @@
+//! A timer that can be stopped and set anew (Go: time.go, `timer`, `stop`, `modify`, `unlockAndRun`).
+//!
+//! Its heap entry is lazy: stopping leaves a *stale* entry behind, setting it later leaves the entry where it is, and only
+//! setting it earlier makes a new one. Whoever meets the entry puts it right.
+//!
+//! ```text
+//!                       start, reset                        due, no period
+//!   not set ───────────────────────────► entry n in a heap ─────────────────► not set, fired
+//!     ▲                                    │   │  ▲
+//!     │   stop: entry n is stale           │   │  │ due, but was set later, or has a period: the entry goes back
+//!     └────────────────────────────────────┘   └──┘
+//! ```
+//!
+//! **I-ENTRY** At most one entry of a timer is not stale: the one whose number `entry` holds. It changes under the
+//! timer's lock.
+//!
+//! The lock is held while the timer fires, so after `stop` or `reset` nothing of what was before comes any more (Go
+//! 1.23's rules).
+
+use crate::m::M;
+use crate::timers::Timers;
+use base::shim::{AtomicU64, Ordering::*};
+use base::{PreemptGuard, Rank, SpinLock};
+
+extern crate alloc;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::panic::Location;
+
+/// What a timer does.
+pub trait Fire: Send + Sync {
+    /// It is due. Called on g0 with preemption off and the timer locked: may send without waiting, ready Gs and start
+    /// some, must not park nor touch the timer.
+    fn fire(&self, now_ns: u64);
+
+    /// Take back what was sent and not received; true if there was something. Called with the timer locked.
+    fn take_back(&self) -> bool {
+        false
+    }
+
+    /// It is not set, and nobody is left who could set it: let go of what it holds.
+    fn give_up(&self) {}
+
+    /// Does dropping it run code of the program, which might park? Then a goroutine does it.
+    fn drops_foreign(&self) -> bool {
+        false
+    }
+}
+
+/// A timer.
+pub struct Timer {
+    set: SpinLock<Set>,
+    /// Number of its living entry, 0: none (I-ENTRY).
+    entry: AtomicU64,
+    fire: Box<dyn Fire>,
+}
+
+/// How it is set.
+struct Set {
+    when_ns: u64,
+    /// 0: fires once.
+    period_ns: u64,
+    /// Deadline of its living entry: at most `when_ns`.
+    entry_when_ns: u64,
+    /// Heap that the entry was put into.
+    heap: Option<&'static Timers>,
+    entries: u64,
+}
+
+impl Timer {
+    /// A timer that is not set.
+    pub fn new(fire: Box<dyn Fire>) -> Arc<Timer> {
+        Arc::new(Self::of(fire))
+    }
+
+    /// The same, not shared yet.
+    pub fn of(fire: Box<dyn Fire>) -> Timer {
+        Timer {
+            set: SpinLock::new(
+                Rank::Timer,
+                Set {
+                    when_ns: 0,
+                    period_ns: 0,
+                    entry_when_ns: 0,
+                    heap: None,
+                    entries: 0,
+                },
+            ),
+            entry: AtomicU64::new(0),
+            fire,
+        }
+    }
+
+    /// Is `n` the number of its living entry? A stale entry stays stale.
+    pub(crate) fn owns(&self, n: u64) -> bool {
+        self.entry.load(Acquire) == n
+    }
+
+    /// Whether it is set to fire.
+    pub fn is_set(&self) -> bool {
+        self.entry.load(Acquire) != 0
+    }
+
+    /// Set it to fire at `when_ns` and then every `period_ns` (0: once). True: it was set before, or what it sent last was
+    /// not received yet and is taken back (Go: `modify`).
+    ///
+    /// # Panics
+    /// In a blocking call, which has no P.
+    pub fn reset(self: &Arc<Self>, when_ns: u64, period_ns: u64) -> bool {
+        let guard = PreemptGuard::new();
+        let m = M::current(&guard);
+        let p = m.p().expect("a timer is set inside blocking()");
+        let mut set = self.set.lock();
+        let was_set = self.is_set();
+        let taken_back = self.fire.take_back();
+        (set.when_ns, set.period_ns) = (when_ns, period_ns);
+        let mut earliest = false;
+        if !was_set || when_ns < set.entry_when_ns {
+            self.forget_entry(&mut set);
+            set.entries += 1;
+            set.entry_when_ns = when_ns;
+            set.heap = Some(&p.timers);
+            self.entry.store(set.entries, Release);
+            earliest = p.timers.add_timer(when_ns, self, set.entries)
+        }
+        drop(set);
+        if earliest {
+            m.sched().earlier_timer(m, p, when_ns)
+        }
+        was_set || taken_back
+    }
+
+    /// It fires no more. True: it was set, or what it sent last was not received yet and is taken back (Go: `stop`).
+    pub fn stop(&self) -> bool {
+        let mut set = self.set.lock();
+        let was_set = self.is_set();
+        self.forget_entry(&mut set);
+        self.fire.take_back() || was_set
+    }
+
+    /// What it does.
+    pub fn fire(&self) -> &dyn Fire {
+        &*self.fire
+    }
+
+    /// A heap lets go of it: on g0, or with locks held.
+    pub(crate) fn release(self: Arc<Self>) {
+        if !self.fire.drops_foreign() {
+            return; // the drop of `self`
+        }
+        if let Some(last) = Arc::into_inner(self) {
+            crate::newproc(move || drop(last), Location::caller());
+        }
+    }
+
+    /// Its entry, if it has one, is stale from here on.
+    fn forget_entry(&self, set: &mut Set) {
+        if self.is_set() {
+            self.entry.store(0, Release);
+            if let Some(heap) = set.heap.take() {
+                heap.count_stale()
+            }
+        }
+    }
+
+    /// Entry `n` of it was due and is out of `heap`. False: it did not fire.
+    pub(crate) fn due(self: &Arc<Self>, heap: &Timers, n: u64, now_ns: u64) -> bool {
+        let mut set = self.set.lock();
+        if !self.owns(n) {
+            heap.uncount_stale();
+            return false;
+        }
+        let fires = set.when_ns <= now_ns;
+        if fires && set.period_ns != 0 {
+            // Ticks that were missed are left out, the others keep their beat.
+            let late_ns = now_ns - set.when_ns;
+            let beats = 1 + late_ns / set.period_ns;
+            set.when_ns = set
+                .when_ns
+                .saturating_add(set.period_ns.saturating_mul(beats))
+        }
+        if fires && set.period_ns == 0 {
+            self.entry.store(0, Release);
+            set.heap = None
+        } else {
+            set.entry_when_ns = set.when_ns;
+            heap.add_timer(set.when_ns, self, n);
+        }
+        if fires {
+            self.fire.fire(now_ns)
+        }
+        fires
+    }
+}
