@@ -12,6 +12,7 @@ mod param;
 mod wait;
 
 mod bad_ends;
+mod clocks;
 mod disk;
 mod dumps;
 #[cfg(ringo_kernel)]
@@ -51,6 +52,7 @@ const BARE: &[&[Test]] = &[];
 
 const AREAS: &[&[Test]] = &[
     bad_ends::TESTS,
+    clocks::TESTS,
     disk::TESTS,
     dumps::TESTS,
     exit_rules::TESTS,

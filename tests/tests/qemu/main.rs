@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod boots;
+mod clocks;
 mod disk;
 mod dumps;
 mod exit_rules;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         regs::cases(),
         wake::cases(),
         wakeup::cases(),
+        clocks::cases(),
         stacks::cases(),
         memory::cases(),
         fair::cases(),

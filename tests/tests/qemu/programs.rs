@@ -9,6 +9,7 @@ const FILES: &[(&str, &[&str], i32, &str)] = &[
     ("greeting", &[], 0, ""),
     ("channels", &[], 0, ""),
     ("together", &[], 0, ""),
+    ("timely", &[], 0, ""),
     (
         "failing",
         &["one", "", "three", "größer, 4"],

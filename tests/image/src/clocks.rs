@@ -1,0 +1,193 @@
+//! Timers, tickers and timeouts on the machine (Go: time/sleep_test.go, time/tick_test.go).
+
+use crate::param::param;
+use crate::{Outcome, Test, ensure, figure};
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use ringo::prelude::*;
+
+/// The tests of this file.
+pub const TESTS: &[Test] = &[
+    ("clock_ticker_stress", clock_ticker_stress),
+    ("clock_many_on_one_ticker", clock_many_on_one_ticker),
+    ("clock_stop_stress", clock_stop_stress),
+    ("clock_timeouts_race", clock_timeouts_race),
+    ("clock_over_gomaxprocs", clock_over_gomaxprocs),
+    ("clock_context_storm", clock_context_storm),
+    ("clock_stopped_is_dead", clock_stopped_is_dead),
+];
+
+const MS: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Go: TickerStress, TickerConcurrentStress: a ticker of 1 ns with several readers, while the world is stopped in a loop.
+fn clock_ticker_stress() -> Outcome {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let stopper = spawn(|| {
+        let mut stops = 0;
+        while !STOP.load(Relaxed) {
+            stops += 1;
+            let n = gomaxprocs(0);
+            gomaxprocs(1 + stops % num_cpu());
+            gomaxprocs(n);
+            sleep(Duration::from_micros(50));
+        }
+        stops
+    });
+    let ticker = Arc::new(Ticker::new(Duration::from_nanos(1)));
+    let readers: Vec<_> = (0..4)
+        .map(|_| {
+            let ticker = ticker.clone();
+            spawn(move || {
+                for _ in 0..param("ticks", 100) {
+                    ticker.recv();
+                }
+            })
+        })
+        .collect();
+    readers.into_iter().for_each(JoinHandle::join);
+    ticker.stop();
+    STOP.store(true, Relaxed);
+    figure!("stops", stopper.join());
+    Ok(())
+}
+
+/// Go: MultiWakeupTicker: a G on each P selects on one shared fast ticker, with a timeout of its own each time.
+fn clock_many_on_one_ticker() -> Outcome {
+    let ticker = Arc::new(Ticker::new(Duration::from_micros(1)));
+    let gs: Vec<_> = (0..gomaxprocs(0).max(2))
+        .map(|_| {
+            let rx = ticker.receiver().clone();
+            spawn(move || {
+                (0..param("rounds", 2000))
+                    .filter(|_| select! { recv(rx) -> _at => true, default(MS) => false })
+                    .count()
+            })
+        })
+        .collect();
+    let ticks: usize = gs.into_iter().map(JoinHandle::join).sum();
+    figure!("ticks", ticks);
+    ensure!(ticks > 0, "no tick came");
+    Ok(())
+}
+
+/// Go: TimerStopStress: what is stopped in time never fires.
+fn clock_stop_stress() -> Outcome {
+    static FIRED: AtomicU64 = AtomicU64::new(0);
+    let mut stopped = 0;
+    for _ in 0..param("rounds", 20) {
+        let timers: Vec<_> = (0..50)
+            .map(|_| {
+                after_func(300 * MS, || {
+                    FIRED.fetch_add(1, Relaxed);
+                })
+            })
+            .collect();
+        sleep(MS);
+        stopped += timers.iter().filter(|t| t.stop()).count() as u64;
+    }
+    sleep(320 * MS);
+    let fired = FIRED.load(Relaxed);
+    let all = param("rounds", 20) * 50;
+    figure!("fired", fired);
+    ensure!(
+        stopped + fired == all,
+        "{stopped} were stopped and {fired} fired, of {all}"
+    );
+    Ok(())
+}
+
+/// A value and the end of the time at one moment: each `select!` ends once, and no value is lost.
+fn clock_timeouts_race() -> Outcome {
+    let rounds = param("rounds", 1000);
+    let (tx, rx) = chan::<u64>(0);
+    let sender = spawn(move || {
+        for i in 0..rounds {
+            sleep(Duration::from_micros(100));
+            if tx.send(i).is_err() {
+                break;
+            }
+        }
+    });
+    let (mut next, mut timeouts) = (0, 0u64);
+    loop {
+        select! {
+            recv(rx) -> v => match v {
+                Some(v) => {
+                    ensure!(v == next, "{v} came instead of {next}");
+                    next += 1
+                }
+                None => break,
+            },
+            default(Duration::from_micros(100)) => timeouts += 1,
+        }
+    }
+    sender.join();
+    figure!("timeouts", timeouts);
+    ensure!(next == rounds, "{next} of {rounds} values came");
+    Ok(())
+}
+
+/// golang/go #45716: tickers go on when the P that they were set on goes away.
+fn clock_over_gomaxprocs() -> Outcome {
+    let all = num_cpu();
+    let tickers: Vec<_> = (0..2 * all)
+        .map(|_| spawn(|| Ticker::new(2 * MS)))
+        .map(JoinHandle::join)
+        .collect();
+    for n in [1, all, 1, all] {
+        gomaxprocs(n);
+        for (i, ticker) in tickers.iter().enumerate() {
+            for _ in 0..3 {
+                let came = select! { recv(ticker.receiver()) -> _at => true, default(Duration::from_secs(20)) => false };
+                ensure!(came, "ticker {i} stands still at {n} Ps");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Contexts with deadlines that are made, ended and forgotten by all CPUs at once.
+fn clock_context_storm() -> Outcome {
+    let (root, end) = Context::background().with_cancel();
+    let ended = Arc::new(AtomicU64::new(0));
+    let gs: Vec<_> = (0..4 * num_cpu() as u64)
+        .map(|i| {
+            let (root, ended) = (root.clone(), ended.clone());
+            spawn(move || {
+                for k in 0..param("rounds", 100) {
+                    let (ctx, cancel) =
+                        root.with_timeout(Duration::from_micros(50 + 37 * (i * k % 20)));
+                    let ended = ended.clone();
+                    ctx.after_func(move || {
+                        ended.fetch_add(1, Relaxed);
+                    });
+                    if k % 2 == 0 {
+                        cancel.cancel()
+                    }
+                    ctx.done().recv();
+                    assert!(ctx.err().is_some())
+                }
+            })
+        })
+        .collect();
+    let all = gs.len() as u64 * param("rounds", 100);
+    gs.into_iter().for_each(JoinHandle::join);
+    end.cancel();
+    // The functions' goroutines are on their way out; if one stays, the harness's clock ends this.
+    while ended.load(Relaxed) < all || num_goroutine() > 1 {
+        sleep(MS)
+    }
+    Ok(())
+}
+
+/// A timer that was stopped hides no deadlock, however far away its time is.
+fn clock_stopped_is_dead() -> Outcome {
+    let timer = Timer::new(HOUR);
+    let ticker = Ticker::new(HOUR);
+    let func = after_func(HOUR, || {});
+    ensure!(timer.stop() && func.stop(), "they were running");
+    ticker.stop();
+    timer.recv();
+    Err("a stopped timer fired".to_owned())
+}

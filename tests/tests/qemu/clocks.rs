@@ -1,0 +1,29 @@
+//! Timers, tickers, timeouts, contexts.
+
+use tests::{Case, DEFAULT, NO_NET};
+
+pub fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    for smp in [1, 2, 4] {
+        for mode in [DEFAULT, NO_NET] {
+            for test in [
+                "clock_ticker_stress",
+                "clock_many_on_one_ticker",
+                "clock_stop_stress",
+                "clock_timeouts_race",
+                "clock_over_gomaxprocs",
+                "clock_context_storm",
+            ] {
+                all.push(Case::new("clock", test).smp(smp).mode(mode));
+            }
+            all.push(
+                Case::new("clock", "clock_stopped_is_dead")
+                    .smp(smp)
+                    .mode(mode)
+                    .exit(2)
+                    .says("all goroutines are asleep - deadlock!"),
+            );
+        }
+    }
+    all
+}
