@@ -277,11 +277,9 @@ impl Case for TimeoutCase {
 
 /// Runs one case of `arms`. `wait`: there is no `default`; `timeout`: one of them is a [`TimeoutCase`].
 pub fn run<const N: usize>(mut arms: [Arm<'_>; N], wait: bool, timeout: bool) {
-    if timeout {
-        if one_goes_on(&mut arms) || arms.iter_mut().any(|arm| arm.0.start()) {
-            return;
-        }
-        // The clock runs. If a case can go on by now, so be it; if the time is over as well, chance decides.
+    // Once the clock runs, a case that can go on by then is as good as the timeout: chance decides.
+    if timeout && (one_goes_on(&mut arms) || arms.iter_mut().any(|arm| arm.0.start())) {
+        return;
     }
     let off = PreemptGuard::new();
     let locks = Locks::of(&arms);
