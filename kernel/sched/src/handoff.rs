@@ -29,6 +29,7 @@ use crate::park::current;
 use crate::sched::{Global, Sched};
 use crate::schedule::m_on_g0;
 use crate::timers::NEVER;
+use base::config::Preempt;
 use base::mutant::mutant;
 use base::shim::Ordering::*;
 use base::{PreemptGuard, SpinGuard};
@@ -128,14 +129,33 @@ impl Sched {
             .store(p.syscalltick.load(Relaxed).wrapping_add(1), Relaxed);
         m.set_oldp(p);
         m.set_p(None);
+        self.open_window(g);
         trace::point!("syscall.enter");
         // Release: pairs with the CAS (acquire) in `retake_p`: who takes the P sees its queue and timers.
         p.call.store(IN_CALL, Release);
     }
 
+    /// Let the CPU's timer come through for the time of the call where it interrupts nothing else (`preempt=coop|off`): the
+    /// P's timers and sysmon are its work, and nothing switches in a call. Elsewhere it comes through anyway.
+    fn open_window(&self, g: GRef) {
+        if self.cfg.preempt != Preempt::Async {
+            // SAFETY: preemption is off; the window is the running G's stack.
+            unsafe { arch::set_window(g.window.0.load(Relaxed), g.window.1.load(Relaxed)) }
+        }
+    }
+
+    /// The end of it.
+    fn close_window(&self) {
+        if self.cfg.preempt != Preempt::Async {
+            // SAFETY: preemption is off; there is nothing in an empty window.
+            unsafe { arch::set_window(0, 0) }
+        }
+    }
+
     /// In a call → running, if there is a P for it.
     pub(crate) fn exit_call(&self, m: &M, g: GRef) -> bool {
         trace::point!("syscall.exit");
+        self.close_window();
         let old = m.oldp().expect("exitsyscall without entersyscall");
         let has_p = self.reenter(m, old) || self.exit_with_idle_p(m, old);
         if has_p {

@@ -107,6 +107,8 @@ pub struct M {
     pub(crate) serving: AtomicBool,
     /// Runs from `runnext` in a row.
     pub(crate) chain: AtomicU32,
+    /// Its count of switches when it last looked at the other Ps although it had work: `schedule.rs`.
+    pub(crate) looked_at_others: AtomicU64,
     /// Gs that were made and that ended on this M: their difference over all Ms is how many exist.
     pub(crate) created: AtomicU64,
     pub(crate) ended: AtomicU64,
@@ -145,6 +147,7 @@ impl M {
             fresh_slice: AtomicBool::new(false),
             serving: AtomicBool::new(false),
             chain: AtomicU32::new(0),
+            looked_at_others: AtomicU64::new(0),
             created: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             armed_ns: AtomicU64::new(u64::MAX),

@@ -78,6 +78,11 @@ impl Sched {
             {
                 return Some(found);
             }
+            if self.others_first(m, p)
+                && let Stolen::G(g) = self.steal_work(m, p)
+            {
+                return Some(Found { g, inherit: false });
+            }
             if let Some(found) = self.find_local(m, p).or_else(|| self.find_global(p)) {
                 return Some(found);
             }
@@ -123,26 +128,64 @@ impl Sched {
         // was to run now would wait for a third slice.
         let global_first =
             p.schedtick().is_multiple_of(GLOBAL_EVERY) && !m.fresh_slice.load(Relaxed);
-        if self.runqsize() != 0 && (global_first || self.chain_is_over(m)) {
+        let over = self.chain_is_over(m);
+        // Where chains end by their length alone, those in the ring come before the global queue, which has its turn every so
+        // many slices: or a G that yields would have the turn of the ring each time.
+        let ring_first = over && !global_first && self.has_no_clock();
+        if ring_first && let Some(found) = self.pass_runnext(m, p) {
+            return Some(found);
+        }
+        if self.runqsize() != 0 && (global_first || over) {
             m.chain.store(0, Relaxed);
             if let Some(g) = self.globrunqget() {
                 return Some(Found { g, inherit: false });
             }
         }
-        if self.chain_is_over(m)
-            && let Some(g) = p.runq.get_ring()
-        {
-            m.chain.store(0, Relaxed);
-            return Some(Found { g, inherit: false });
+        if over && let Some(found) = self.pass_runnext(m, p) {
+            return Some(found);
         }
         p.runq.get().map(|(g, inherit)| Found { g, inherit })
+    }
+
+    /// The chain is over: what comes behind `runnext`.
+    fn pass_runnext(&self, m: &M, p: &P) -> Option<Found> {
+        let g = p.runq.get_ring()?;
+        m.chain.store(0, Relaxed);
+        Some(Found { g, inherit: false })
     }
 
     /// Has a chain of `runnext` runs gone on for too long, on a machine where no clock ends it?
     #[inline]
     fn chain_is_over(&self, m: &M) -> bool {
-        let no_clock = cfg!(not(ringo_kernel)) || self.cfg.preempt == Preempt::Off;
-        m.chain.load(Relaxed) >= if no_clock { CHAIN_MAX } else { CHAIN_OVER }
+        m.chain.load(Relaxed)
+            >= if self.has_no_clock() {
+                CHAIN_MAX
+            } else {
+                CHAIN_OVER
+            }
+    }
+
+    /// Does no clock end the slices of Gs that do not give way by themselves?
+    #[inline]
+    fn has_no_clock(&self) -> bool {
+        cfg!(not(ringo_kernel)) || self.cfg.preempt == Preempt::Off
+    }
+
+    /// Is it time to look at the other Ps although there is work here? Gs that yield to each other keep a queue filled for
+    /// ever, and what waits behind a G that keeps its P is found by stealing only, where no clock ends that G's slice (Go
+    /// #13546). What is stolen goes into the ring, so that has to be empty.
+    #[inline]
+    fn others_first(&self, m: &M, p: &P) -> bool {
+        if cfg!(ringo_loom) || !self.has_no_clock() || self.procs() == 1 {
+            return false;
+        }
+        let switches = m.stats.switches.load(Relaxed);
+        let due = switches - m.looked_at_others.load(Relaxed) >= GLOBAL_EVERY.into()
+            && p.runq.ring_is_empty();
+        if due {
+            m.looked_at_others.store(switches, Relaxed)
+        }
+        due
     }
 
     #[inline]

@@ -12,6 +12,7 @@ mod param;
 mod wait;
 
 mod bad_ends;
+mod burden;
 mod clocks;
 mod disk;
 mod dumps;
@@ -19,18 +20,25 @@ mod dumps;
 mod exceptions;
 mod exit_rules;
 mod figures;
+mod gomaxprocs;
+mod handoff;
+mod idle;
+mod locked;
 #[cfg(ringo_kernel)]
 mod memory;
+mod pairs;
 mod policy;
 mod preempt;
 mod queues;
 #[cfg(ringo_kernel)]
 mod regs;
+mod rwmutex;
 mod sched_fair;
 mod sched_life;
 #[cfg(ringo_kernel)]
 mod stacks;
 mod stress;
+mod stw;
 mod timers;
 mod wake;
 mod wakeup;
@@ -53,16 +61,24 @@ const BARE: &[&[Test]] = &[];
 const AREAS: &[&[Test]] = &[
     bad_ends::TESTS,
     clocks::TESTS,
+    burden::TESTS,
     disk::TESTS,
     dumps::TESTS,
     exit_rules::TESTS,
     figures::TESTS,
     policy::TESTS,
+    gomaxprocs::TESTS,
+    handoff::TESTS,
+    idle::TESTS,
+    locked::TESTS,
+    pairs::TESTS,
     preempt::TESTS,
     queues::TESTS,
+    rwmutex::TESTS,
     sched_fair::TESTS,
     sched_life::TESTS,
     stress::TESTS,
+    stw::TESTS,
     timers::TESTS,
     wake::TESTS,
     wakeup::TESTS,

@@ -46,6 +46,11 @@ pub fn cases() -> Vec<Case> {
         ] {
             all.push(case(test, smp, DEFAULT).word("slice_us=2000"));
         }
+        if smp > 1 {
+            for test in ["fair_behind_a_hog", "fair_thousand_behind_a_hog"] {
+                all.push(case(test, smp, NO_NET));
+            }
+        }
         all.push(case("preempt_ipi_storm", smp, DEFAULT).arg("ipis", 100_000));
         all.push(case("preempt_guard_holds", smp, DEFAULT).word("slice_us=1000"));
         all.push(

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `RINGO_PATIENCE=N` | time limits N times as wide |
 //! | `RINGO_BOOTS=N` | boots in a row of each kind of machine (3) |
+//! | `RINGO_PAIRS=N` | pairs of park and ready on 2 CPUs (200 000), a hundredth of them through a halt |
 //! | `RINGO_INJECTIONS=N` | injected calls that the registers test makes in all (1 000 000) |
 
 mod bad_input;
 mod boots;
+mod burden;
 mod clocks;
 mod disk;
 mod dumps;
@@ -15,11 +17,14 @@ mod exit_rules;
 mod fair;
 mod fatal;
 mod figures;
+mod idle;
 mod life;
+mod locked;
 mod memory;
 mod programs;
 mod regs;
 mod stacks;
+mod stw;
 mod switches;
 mod wake;
 mod wakeup;
@@ -38,6 +43,10 @@ fn main() -> ExitCode {
         clocks::cases(),
         stacks::cases(),
         memory::cases(),
+        stw::cases(),
+        locked::cases(),
+        idle::cases(),
+        burden::cases(),
         fair::cases(),
         boots::cases(),
         life::cases(),
@@ -56,6 +65,7 @@ fn main() -> ExitCode {
     trials.extend(programs::trials());
     trials.extend(bad_input::trials());
     trials.extend(boots::trials());
+    trials.extend(idle::trials());
     let conclusion = libtest_mimic::run(&args, trials);
     if !args.list {
         tests::summary(begin.elapsed());

@@ -1,0 +1,138 @@
+//! Blocking calls, and what becomes of the P. Go: proc.go (`retake`, `handoffp`), and the bug reports named at each test.
+
+use crate::param::param;
+use crate::wait::{bump, chance, hold_until, spin};
+use crate::{Outcome, Test, ensure, figure};
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use ringo::prelude::*;
+
+pub const TESTS: &[Test] = &[
+    ("handoff_retake", handoff_retake),
+    ("handoff_runnext", handoff_runnext),
+    ("handoff_storm", handoff_storm),
+];
+
+/// With fewer Ps than CPUs: a G blocks its CPU for as long as another has not run, which only its own P can run. What
+/// passes between the loss of the P and that G's first instruction is printed.
+fn handoff_retake() -> Outcome {
+    let rounds = param("rounds", 200);
+    let p0 = || sched::this().allp[0].is_running();
+    ensure!(
+        sched::gomaxprocs() == 1 && num_cpu() > 1,
+        "this is for one P on several CPUs"
+    );
+    let mut times: Vec<u64> = Vec::new();
+    for _ in 0..rounds {
+        let ran_ns = Arc::new(AtomicU64::new(0));
+        let theirs = ran_ns.clone();
+        go(move || theirs.store(sched::now_ns(), Release));
+        let lost_ns = blocking(|| {
+            while p0() && ran_ns.load(Acquire) == 0 {
+                core::hint::spin_loop()
+            }
+            let lost_ns = sched::now_ns();
+            while ran_ns.load(Acquire) == 0 {
+                core::hint::spin_loop()
+            }
+            lost_ns
+        });
+        // Where this CPU did not see the moment of the loss there is nothing to measure.
+        if let Some(ns) = ran_ns.load(Acquire).checked_sub(lost_ns) {
+            times.push(ns)
+        }
+    }
+    times.sort_unstable();
+    figure!("handoffs", rounds);
+    figure!("seen", times.len());
+    if let Some(median) = times.get(times.len() / 2) {
+        figure!("median_ns", median);
+        figure!("worst_ns", times[times.len() - 1]);
+    }
+    Ok(())
+}
+
+/// tokio #6596: a G readies another, which lands in `runnext`, and blocks its CPU at once. The other runs elsewhere.
+fn handoff_runnext() -> Outcome {
+    let rounds = param("rounds", 300);
+    let ran = Arc::new(AtomicU64::new(0));
+    let (ball, theirs) = chan::<u64>(1);
+    let seen = ran.clone();
+    let b = spawn(move || {
+        while let Some(n) = theirs.recv() {
+            seen.store(n, Release);
+        }
+    });
+    for n in 1..=rounds {
+        ball.send(n).expect("open");
+        blocking(|| {
+            while ran.load(Acquire) != n {
+                core::hint::spin_loop()
+            }
+        });
+    }
+    ball.close();
+    b.join();
+    figure!("rounds", rounds);
+    Ok(())
+}
+
+/// Calls of all lengths by more Gs than there are Ps, beside Gs that compute, talk and sleep. All come to their ends, and
+/// afterwards every P is as good as before.
+fn handoff_storm() -> Outcome {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let (each, procs) = (param("each", 150), sched::gomaxprocs() as u64);
+    let (tx, rx) = chan::<u64>(1);
+    let talkers: Vec<_> = [true, false]
+        .into_iter()
+        .map(|sends| {
+            let (tx, rx) = (tx.clone(), rx.clone());
+            spawn(move || {
+                while !STOP.load(Relaxed) {
+                    if sends {
+                        _ = tx.try_send(1);
+                    } else {
+                        _ = rx.try_recv();
+                    }
+                    yield_now();
+                    sleep(Duration::from_nanos(100))
+                }
+            })
+        })
+        .collect();
+    let gs: Vec<_> = (0..2 * procs + 2)
+        .map(|i| {
+            spawn(move || {
+                let mut rng = chance(i);
+                for _ in 0..each {
+                    let most = [100, 2_000, 100_000][rng.below(16).saturating_sub(13) as usize];
+                    let n = rng.below(most);
+                    blocking(|| spin(n));
+                    bump(&CALLS);
+                    match rng.below(8) {
+                        0 => sleep(Duration::from_nanos(rng.below(30_000).into())),
+                        1 => yield_now(),
+                        _ => spin(rng.below(500)),
+                    }
+                }
+            })
+        })
+        .collect();
+    gs.into_iter().for_each(|g| g.join());
+    STOP.store(true, Relaxed);
+    talkers.into_iter().for_each(|t| t.join());
+    let come = Arc::new(AtomicU64::new(0));
+    let meet: Vec<_> = (0..procs)
+        .map(|_| {
+            let come = come.clone();
+            spawn(move || {
+                bump(&come);
+                hold_until(|| come.load(Acquire) == procs)
+            })
+        })
+        .collect();
+    meet.into_iter().for_each(|g| g.join());
+    figure!("calls", CALLS.load(Relaxed));
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! Idle Ps beside work, those that look for it, and pairs of park and ready.
+
+use crate::env;
+use libtest_mimic::Trial;
+use ringo_runner::Machine;
+use std::time::Duration;
+use tests::{Case, DEFAULT, NO_NET, image, note};
+
+/// Virtual time: what is late is the scheduler's alone.
+fn virtual_time(test: &str, smp: u32) -> Case {
+    Case::new("idle", test)
+        .smp(smp)
+        .mode(NO_NET)
+        .named("virtual time")
+        .machine(|m| m.seed = Some(7))
+        .limit(400)
+}
+
+pub fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    let new = |test, smp| Case::new("idle", test).smp(smp);
+    // RINGO_PAIRS=10000000 is what the project promises.
+    let pairs = env("RINGO_PAIRS", 200_000);
+    for smp in [1, 2, 4] {
+        let part = if smp == 2 { 1 } else { 4 };
+        all.push(
+            new("pairs", smp)
+                .mode(NO_NET)
+                .arg("pairs", pairs / part)
+                .arg("halts", pairs / part / 100)
+                .limit(1500),
+        );
+        for mode in [DEFAULT, NO_NET] {
+            let rounds = if smp == 4 { 60 } else { 200 };
+            all.push(new("idle_injected", smp).mode(mode).arg("rounds", rounds));
+            all.push(new("rwmutex_hammer", smp).mode(mode));
+            all.push(new("rwmutex_parallel_readers", smp).mode(mode));
+        }
+    }
+    all.push(
+        new("pairs", 2)
+            .named("spin=off")
+            .word("spin=off")
+            .mode(NO_NET)
+            .arg("pairs", 60_000)
+            .arg("halts", 2_000),
+    );
+    for smp in [2, 4] {
+        for test in ["idle_work_conserved", "idle_spinners"] {
+            all.push(new(test, smp).mode(NO_NET).arg("gs", 4000));
+        }
+        all.push(new("idle_wake_latency", smp).mode(NO_NET));
+        all.push(virtual_time("idle_work_conserved", smp).arg("gs", 1500));
+        all.push(virtual_time("idle_wake_latency", smp).arg("rounds", 200));
+    }
+    all.push(new("idle_spinners", 8).mode(NO_NET).arg("gs", 2000));
+    all.push(new("idle_lock_storm", 8).arg("yields", 10_000));
+    all
+}
+
+pub fn trials() -> Vec<Trial> {
+    vec![Trial::test("idle::few wake-ups smp=8", || {
+        few_wake_ups().map_err(Into::into)
+    })]
+}
+
+/// golang/go#43997: processor time of a machine of 8 CPUs that wakes one of them a thousand times a second, from two runs of
+/// different length: what boot and end cost falls out. At least 90 % of the machine is idle.
+fn few_wake_ups() -> Result<(), String> {
+    let machine = |ticks: u64| {
+        let mut m = Machine::new(image()?, "idle_ticks");
+        m.smp = 8;
+        m.args = vec!["idle_ticks".into(), format!("ticks={ticks}")];
+        m.timeout = Some(Duration::from_secs(120));
+        let outcome = m.run().map_err(|e| e.to_string())?;
+        if outcome.exit == 0 {
+            Ok(outcome)
+        } else {
+            Err(format!("exit status {}", outcome.exit))
+        }
+    };
+    let (short, long) = (machine(100)?, machine(1600)?);
+    let used = long.cpu_time.saturating_sub(short.cpu_time).as_secs_f64();
+    let wall = long.wall.saturating_sub(short.wall).as_secs_f64();
+    let share = used / wall / 8.0;
+    note(format!(
+        "machine of 8 CPUs with about 1000 wake-ups a second: {:.2} % of them busy",
+        share * 100.0
+    ));
+    if share < 0.1 {
+        Ok(())
+    } else {
+        Err(format!(
+            "few wake-ups keep {:.1} % of 8 CPUs busy",
+            share * 100.0
+        ))
+    }
+}

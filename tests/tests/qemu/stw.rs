@@ -1,0 +1,49 @@
+//! Stops of the world, and changes of the number of Ps.
+
+use tests::{Case, DEFAULT, NO_NET};
+
+/// A test that must pass without the nets as well, and its size: an argument, and its value on 1, 2 and 4 CPUs.
+const COOPERATIVE: &[(&str, &str, [u64; 3])] = &[
+    ("stw_deadlock", "rounds", [200, 100, 40]),
+    ("stw_short_calls", "stops", [100, 200, 60]),
+    ("stw_spin_locks", "stops", [300, 60, 30]),
+    ("gomaxprocs_random", "rounds", [60, 150, 80]),
+    ("gomaxprocs_tickers", "rounds", [30, 60, 40]),
+    ("gomaxprocs_queues", "rounds", [30, 40, 20]),
+];
+
+pub fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    for (test, key, sizes) in COOPERATIVE {
+        for (smp, size) in [1, 2, 4].into_iter().zip(sizes) {
+            for mode in [DEFAULT, NO_NET] {
+                let case = Case::new("stw", test).smp(smp).mode(mode).arg(key, *size);
+                // Turns of those that keep their P last two slices.
+                all.push(if mode == DEFAULT {
+                    case.word("slice_us=500")
+                } else {
+                    case
+                });
+            }
+        }
+    }
+    for smp in [1, 2, 4] {
+        for test in ["stw_loops_without_calls", "stw_loops_with_calls"] {
+            all.push(Case::new("stw", test).smp(smp).word("slice_us=2000"));
+        }
+        for mode in [DEFAULT, NO_NET] {
+            all.push(Case::new("stw", "gomaxprocs_big").smp(smp).mode(mode));
+        }
+    }
+    // A slice of the default length, against which the stop is measured.
+    all.push(Case::new("stw", "stw_time").smp(2));
+    all.push(Case::new("stw", "stw_affinity").smp(2));
+    all.push(Case::new("stw", "stw_affinity").smp(4).arg("stops", 20));
+    all.push(
+        Case::new("stw", "stw_loops_without_calls")
+            .named("sysmon=off")
+            .word("sysmon=off")
+            .word("slice_us=2000"),
+    );
+    all
+}
