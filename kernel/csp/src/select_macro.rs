@@ -114,9 +114,39 @@ macro_rules! __select {
             $crate::__select!(@otherwise $($default)*)
         }
     }};
+    // ---- what is wrong, as exactly as can be said ----
+    (@read [$($cases:tt)*] [$($default:tt)+] default $($rest:tt)*) => {
+        ::core::compile_error!("select! has room for one `default` only")
+    };
+    (@read [$($cases:tt)*] [] default($($d:tt)*) -> $($rest:tt)*) => {
+        ::core::compile_error!("`default(duration)` gives no value: write `default(duration) => ...`")
+    };
+    (@read [$($cases:tt)*] [] default -> $($rest:tt)*) => {
+        ::core::compile_error!("`default` gives no value: write `default => ...`")
+    };
+    (@read [$($cases:tt)*] [] default() $($rest:tt)*) => {
+        ::core::compile_error!("write `default => ...`, or `default(duration) => ...`")
+    };
+    (@read [$($cases:tt)*] [$($default:tt)*] recv($($on:tt)*) => $($rest:tt)*) => {
+        ::core::compile_error!("what does recv give? Write `recv(rx) -> value => ...`; `value` is an Option, None once the channel is closed")
+    };
+    (@read [$($cases:tt)*] [$($default:tt)*] send($($on:tt)*) => $($rest:tt)*) => {
+        ::core::compile_error!("what does send give? Write `send(tx, value) -> result => ...`; `result` is an error once the channel is closed")
+    };
+    (@read [$($cases:tt)*] [$($default:tt)*] send($tx:expr $(,)?) -> $($rest:tt)*) => {
+        ::core::compile_error!("what is sent? Write `send(tx, value) -> result => ...`")
+    };
+    (@read [$($cases:tt)*] [$($default:tt)*] recv($rx:expr, $($more:tt)*) -> $($rest:tt)*) => {
+        ::core::compile_error!("recv takes the channel alone: write `recv(rx) -> value => ...`")
+    };
+    (@read [$($cases:tt)*] [$($default:tt)*] $kind:ident($($on:tt)*) -> $p:pat => $body:expr) => {
+        ::core::compile_error!(::core::concat!(
+            "select! knows no arm `", ::core::stringify!($kind), "`: it takes `recv(rx) -> value => ...`, `send(tx, value) -> result => ...`, `default => ...` and `default(duration) => ...`"
+        ))
+    };
     (@read [$($cases:tt)*] [$($default:tt)*] $($rest:tt)+) => {
         ::core::compile_error!(
-            "select! takes arms `recv(rx) -> v => ...`, `send(tx, value) -> r => ...` and at most one `default => ...` or `default(duration) => ...`"
+            "select! takes arms `recv(rx) -> value => ...`, `send(tx, value) -> result => ...` and at most one `default => ...` or `default(duration) => ...`, with a comma after each that is not a block"
         )
     };
 

@@ -13,6 +13,7 @@ mod wait;
 
 mod bad_ends;
 mod burden;
+mod chans;
 mod clocks;
 mod disk;
 mod dumps;
@@ -35,6 +36,7 @@ mod regs;
 mod rwmutex;
 mod sched_fair;
 mod sched_life;
+mod selects;
 #[cfg(ringo_kernel)]
 mod stacks;
 mod stress;
@@ -60,8 +62,10 @@ const BARE: &[&[Test]] = &[];
 
 const AREAS: &[&[Test]] = &[
     bad_ends::TESTS,
+    chans::TESTS,
     clocks::TESTS,
     burden::TESTS,
+    selects::TESTS,
     disk::TESTS,
     dumps::TESTS,
     exit_rules::TESTS,

@@ -144,6 +144,61 @@ fn does_not_compile() -> Result<(), String> {
     )
 }
 
+/// Wrong forms of `select!`, each of which gets an error that says what would be right.
+fn wrong_select() -> Result<(), String> {
+    let forms = [
+        ("recv(rx) => {}", "what does recv give?"),
+        ("send(tx, 1) => {}", "what does send give?"),
+        ("send(tx) -> _r => {}", "what is sent?"),
+        ("recv(rx, 1) -> _v => {}", "recv takes the channel alone"),
+        ("wait(rx) -> _v => {}", "select! knows no arm `wait`"),
+        (
+            "default => {}, default => {}",
+            "room for one `default` only",
+        ),
+        (
+            "recv(rx) -> _v => {}, default(ms) => {}, default => {}",
+            "room for one `default` only",
+        ),
+        ("default() => {}", "or `default(duration) => ...`"),
+        (
+            "default(ms) -> _v => {}",
+            "`default(duration)` gives no value",
+        ),
+        (
+            "recv(rx) -> _v => 1 recv(rx) -> _v => 2",
+            "a comma after each",
+        ),
+        ("default(5) => {}", "expected `Duration`"),
+        ("recv(tx) -> _v => {}", "expected `&Receiver<_>`"),
+    ];
+    let mut text =
+        "#![no_std]\n#![no_main]\nuse ringo::prelude::*;\nringo::main!(main);\n".to_string();
+    text +=
+        "fn main() {\n    let ms = Duration::from_millis(1);\n    let (tx, rx) = chan::<i32>(0);\n";
+    let mut all_say = Vec::new();
+    // Macros are expanded before types are checked: two files.
+    for (i, part) in [&forms[..10], &forms[10..]].into_iter().enumerate() {
+        let arms: String = part
+            .iter()
+            .map(|(form, _)| format!("    select! {{ {form} }}\n"))
+            .collect();
+        let path = scratch(
+            &format!("wrong_select_{i}.rs"),
+            &format!("{text}{arms}}}\n"),
+        )?;
+        let run = run_runner(
+            "bad input",
+            &format!("bad input::wrong select {i}"),
+            &[&path.display().to_string()],
+            |c| c,
+        )?;
+        let says: Vec<&str> = part.iter().map(|(_, says)| *says).collect();
+        all_say.push(judge(&run, &says, false));
+    }
+    all_say.into_iter().collect()
+}
+
 fn no_main() -> Result<(), String> {
     let path = scratch(
         "mainless.rs",
@@ -225,7 +280,8 @@ pub fn trials() -> Vec<Trial> {
             })
         })
         .collect();
-    let more: [(&str, Check); 3] = [
+    let more: [(&str, Check); 4] = [
+        ("wrong select", wrong_select),
         ("does not compile", does_not_compile),
         ("no main", no_main),
         ("no QEMU", no_qemu),

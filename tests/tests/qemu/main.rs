@@ -10,6 +10,7 @@
 mod bad_input;
 mod boots;
 mod burden;
+mod channels;
 mod clocks;
 mod disk;
 mod dumps;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         regs::cases(),
         wake::cases(),
         wakeup::cases(),
+        channels::cases(),
         clocks::cases(),
         stacks::cases(),
         memory::cases(),

@@ -282,13 +282,14 @@ pub fn run<const N: usize>(mut arms: [Arm<'_>; N], wait: bool, timeout: bool) {
         return;
     }
     let off = PreemptGuard::new();
+    let order = random_order::<N>(&off);
     let locks = Locks::of(&arms);
     locks.lock();
-    if first_ready(&mut arms, &locks, &off) {
+    if first_ready(&mut arms, &locks, &order) {
         return;
     }
     if wait {
-        wait_for_one(&mut arms, &locks, off);
+        wait_for_one(&mut arms, &locks, &order, off);
     } else {
         locks.unlock();
     }
@@ -299,7 +300,7 @@ fn one_goes_on<const N: usize>(arms: &mut [Arm<'_>; N]) -> bool {
     let off = PreemptGuard::new();
     let locks = Locks::of(arms);
     locks.lock();
-    let ran = first_ready(arms, &locks, &off);
+    let ran = first_ready(arms, &locks, &random_order(&off));
     if !ran {
         locks.unlock()
     }
@@ -310,9 +311,9 @@ fn one_goes_on<const N: usize>(arms: &mut [Arm<'_>; N]) -> bool {
 fn first_ready<const N: usize>(
     arms: &mut [Arm<'_>; N],
     locks: &Locks<N>,
-    off: &PreemptGuard,
+    order: &[usize; N],
 ) -> bool {
-    for i in random_order::<N>(off) {
+    for &i in order {
         // SAFETY: all channels are locked.
         if let Some(woken) = unsafe { arms[i].0.try_now() } {
             locks.unlock();
@@ -326,13 +327,20 @@ fn first_ready<const N: usize>(
 }
 
 /// Passes 2 and 3. All channels are locked; they are not afterwards.
-fn wait_for_one<const N: usize>(arms: &mut [Arm<'_>; N], locks: &Locks<N>, off: PreemptGuard) {
+///
+/// The waiters are queued in random order too: of several cases on one channel the first in its list wins.
+fn wait_for_one<const N: usize>(
+    arms: &mut [Arm<'_>; N],
+    locks: &Locks<N>,
+    order: &[usize; N],
+    off: PreemptGuard,
+) {
     let claim = AtomicUsize::new(0);
     let waiters: [Waiter; N] =
         core::array::from_fn(|i| Waiter::of_select(arms[i].0.elem(), &claim, i));
-    for (arm, w) in arms.iter().zip(&waiters) {
-        // SAFETY: all channels are locked; `w` is dequeued below before this frame ends.
-        unsafe { arm.0.enqueue(w) };
+    for &i in order {
+        // SAFETY: all channels are locked; the waiter is dequeued below before this frame ends.
+        unsafe { arms[i].0.enqueue(&waiters[i]) };
     }
     let reason = if N == 0 {
         WaitReason::SelectNoCases
