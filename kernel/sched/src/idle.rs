@@ -195,12 +195,32 @@ impl Sched {
         if m.park.swap(NOTIFIED, AcqRel) == PARKED {
             #[cfg(not(ringo_loom))]
             // SAFETY: set before the M was first listed as idle (`mstart`), not written since.
-            if let Some(cpu) = unsafe { *m.cpu.get() } {
+            if let Some(cpu) = unsafe { *m.cpu.get() }
+                && !trace::lost!("wake.ipi")
+            {
                 arch::wake_cpu(cpu)
             }
             #[cfg(ringo_loom)]
             m.bell.ring()
         }
+    }
+
+    /// sysmon: Ms that were told to wake, and have not since its last look, of those in `before`, are told again: their
+    /// CPUs halt, or are kept by the host, and an interrupt that was lost is not sent by anybody else. Those told by now.
+    pub(crate) fn tell_again(&self, before: u64) -> u64 {
+        let mut told = 0;
+        for m in self.allm.iter().take(self.mcount() as usize) {
+            if m.park.load(Relaxed) != NOTIFIED {
+                continue;
+            }
+            told |= bit(m.id());
+            // SAFETY: set before the M was first listed as idle (`mstart`), not written since.
+            let cpu = unsafe { *m.cpu.get() };
+            if let Some(cpu) = cpu.filter(|_| before & bit(m.id()) != 0) {
+                arch::wake_cpu(cpu)
+            }
+        }
+        told
     }
 
     // ---- spinning ----
@@ -362,6 +382,7 @@ impl Sched {
                 self.become_spinning(m);
                 return self.acquirep(m, p);
             }
+            trace::point!("idle.locked");
             gl.midle |= bit(m.id());
             let keeps_time = deadline_ns < self.poll_until_ns.load(Relaxed);
             if keeps_time {

@@ -3,6 +3,7 @@
 //! * Ps whose Gs sit in long blocking calls: they are taken and handed on (`handoff.rs`).
 //! * A runnable G beside an idle P, or a timer that is overdue: an M is woken. With everything else right there are none;
 //!   the wake-up tests run without sysmon, since a safety net hides the holes (Go #60693).
+//! * An M that was told to wake and has not: the interrupt may be lost. It is told again.
 //!
 //! It is work of CPU 0's timer: of the busy M0 in its safe points, or of the idle M0, which arms its timer for it as long as
 //! others are busy. When a look finds all idle it rests (`sysmonwait`) until somebody becomes busy.
@@ -32,6 +33,8 @@ const PERIOD_CALLS_NS: u64 = 500_000;
 const CALLS_EXPECTED_NS: u64 = 2 * PERIOD_MAX_NS;
 /// Looks in vain before the period grows.
 const PATIENCE: u32 = 50;
+/// An M that was told to wake so long ago is told again.
+const TELL_AGAIN_NS: u64 = 1_000_000;
 /// A timer that is this late is not just about to be run.
 const OVERDUE_NS: u64 = 2_000_000;
 
@@ -41,6 +44,9 @@ pub(crate) struct Sysmon {
     in_vain: AtomicU32,
     /// Until when calls are expected.
     calls_until_ns: AtomicU64,
+    /// Ms that had been told to wake and had not, a bit each, and when they are looked at again.
+    told: AtomicU64,
+    told_next_ns: AtomicU64,
     /// When the next look is due.
     pub next_ns: AtomicU64,
     /// It rests: all was idle at its last look; who becomes busy wakes it.
@@ -53,6 +59,8 @@ impl Sysmon {
             period_ns: AtomicU64::new(PERIOD_MAX_NS),
             in_vain: AtomicU32::new(0),
             calls_until_ns: AtomicU64::new(0),
+            told: AtomicU64::new(0),
+            told_next_ns: AtomicU64::new(0),
             next_ns: AtomicU64::new(0),
             wait: AtomicBool::new(true),
         }
@@ -141,6 +149,13 @@ impl Sched {
         }
         let (soon, calls) = self.retake(now_ns);
         self.sysmon.plan(soon, calls, now_ns);
+        if now_ns >= self.sysmon.told_next_ns.load(Relaxed) {
+            let told = self.tell_again(self.sysmon.told.load(Relaxed));
+            self.sysmon.told.store(told, Relaxed);
+            self.sysmon
+                .told_next_ns
+                .store(now_ns + TELL_AGAIN_NS, Relaxed)
+        }
         if self.npidle() != 0 && (self.work_waits() || self.timer_is_overdue(now_ns)) {
             self.wakep()
         }

@@ -33,6 +33,21 @@ macro_rules! point {
     }};
 }
 
+/// Marks a fault point whose action may be to forget what comes next: true if it is.
+///
+/// ```
+/// if !trace::lost!("wake.ipi") {
+///     // tell the other CPU
+/// }
+/// ```
+#[macro_export]
+macro_rules! lost {
+    ($name:literal) => {{
+        const POINT: usize = $crate::points::index($name);
+        $crate::points::any_armed() && $crate::points::is_lost(POINT)
+    }};
+}
+
 static ANY_ARMED: AtomicBool = AtomicBool::new(false);
 /// What each point does, see [`Action::to_word`].
 static ACTIONS: [AtomicU64; NAMES.len()] = [const { AtomicU64::new(0) }; NAMES.len()];
@@ -85,11 +100,19 @@ pub fn reached(point: usize) {
     };
     HITS[point].fetch_add(1, Relaxed);
     match action {
-        Action::Off => {}
+        Action::Off | Action::Lose => {}
         Action::DelayNs(ns) => arch::spin_wait_ns(ns),
         Action::Preempt => preempt(),
         Action::Yield => yield_or_preempt(),
     }
+}
+
+/// Does what the point is armed with, and says whether that is to lose what comes next. For [`lost!`](crate::lost).
+#[cold]
+#[inline(never)]
+pub fn is_lost(point: usize) -> bool {
+    reached(point);
+    ACTIONS[point].load(Relaxed) == Action::Lose.to_word()
 }
 
 /// As if the slice ended here: at once if the caller is preemptible, else at the drop of its last guard.

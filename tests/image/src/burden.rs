@@ -1,6 +1,7 @@
 //! Programs that burden the machine with something besides switches: allocation, the disk, large frames. Go: proc_test.go.
 
 use crate::param::param;
+use crate::preempt::poke_one;
 use crate::wait::{bump, chance, hold_until, spin, until};
 use crate::{Outcome, Test, ensure, figure};
 use alloc::vec::Vec;
@@ -127,11 +128,12 @@ fn burden_long_sleep() -> Outcome {
     }
     // Both wait, and their CPU keeps the time.
     sleep(Duration::from_millis(5));
+    let mut rng = chance(3);
     for n in 1..=param("rounds", 50) {
-        poke_all();
+        (0..4).for_each(|_| poke_one(&mut rng));
         go(|| _ = bump(&RAN));
         hold_until(|| RAN.load(Acquire) == n);
-        spin(chance(n).below(60_000));
+        spin(rng.below(60_000));
         if n % 4 == 0 {
             sleep(Duration::from_micros(200))
         }
@@ -144,17 +146,4 @@ fn burden_long_sleep() -> Outcome {
         "work waited for the timer: {took:?} of {LONG:?}"
     );
     Ok(())
-}
-
-/// Interrupts every CPU, for nothing.
-fn poke_all() {
-    static CPUS: [OnceLock<arch::CpuRef>; arch::MAX_CPUS] =
-        [const { OnceLock::new() }; arch::MAX_CPUS];
-    {
-        let _here = base::PreemptGuard::new();
-        CPUS[arch::cpu_id()].get_or_init(arch::cpu_ref);
-    }
-    CPUS.iter()
-        .filter_map(|c| c.get())
-        .for_each(|c| arch::wake_cpu(*c));
 }

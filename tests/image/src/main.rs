@@ -24,6 +24,7 @@ mod figures;
 mod gomaxprocs;
 mod handoff;
 mod idle;
+mod ipi;
 mod locked;
 #[cfg(ringo_kernel)]
 mod memory;
@@ -74,6 +75,7 @@ const AREAS: &[&[Test]] = &[
     gomaxprocs::TESTS,
     handoff::TESTS,
     idle::TESTS,
+    ipi::TESTS,
     locked::TESTS,
     pairs::TESTS,
     preempt::TESTS,

@@ -106,7 +106,7 @@ fn touch(pages: u64) -> u64 {
 /// Go #9869: a peak of goroutines with grown stacks, ten times; the tenth needs what the first did, and memory comes back
 /// after each.
 fn memory_peaks() -> Outcome {
-    let (n, pages) = (param("gs", 20_000), 4);
+    let (n, pages) = (param("gs", 20_000), param("pages", 4));
     let before = used_frames();
     let (mut peaks, mut after) = (Vec::new(), 0);
     for _ in 0..10 {

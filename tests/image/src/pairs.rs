@@ -3,15 +3,26 @@
 //! Nothing finds a lost one after the fact where neither slices nor sysmon are on: it leaves a G that waits for ever.
 
 use crate::param::param;
-use crate::wait::{hold_until, until};
+use crate::preempt::poke_one;
+use crate::wait::{chance, hold_until, until};
 use crate::{Outcome, Test, ensure, figure};
 use alloc::vec::Vec;
 use base::{Rank, SpinLock};
-use core::sync::atomic::{AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use ringo::machine::counts;
 use ringo::prelude::*;
 
 pub const TESTS: &[Test] = &[("pairs", pairs)];
+
+/// Interrupts for nothing, and second ones, around each wake-up.
+static NOISE: AtomicBool = AtomicBool::new(false);
+
+fn noise() {
+    if NOISE.load(Relaxed) {
+        let mut rng = chance(sched::now_ns());
+        (0..rng.below(3)).for_each(|_| poke_one(&mut rng))
+    }
+}
 
 /// Where a G waits for another.
 struct Place {
@@ -44,8 +55,10 @@ impl Place {
     /// Readies the G that waits here, or is about to.
     fn wake(&self) {
         hold_until(|| self.is_taken());
+        noise();
         let g = self.waiter.lock().take().expect("nobody else wakes it");
-        sched::goready(g)
+        sched::goready(g);
+        noise()
     }
 }
 
@@ -71,7 +84,7 @@ fn ping_pong(n: u64) {
 }
 
 /// Readies a G `n` times, each time after its CPU has halted for want of it; the caller keeps its own CPU throughout.
-fn through_halts(n: u64) {
+pub fn through_halts(n: u64) {
     let place = Arc::new(Place::new());
     let theirs = place.clone();
     let sleeper = spawn(move || (0..n).for_each(|_| theirs.wait()));
@@ -105,6 +118,7 @@ fn by_clock(n: u64) -> u64 {
 fn pairs() -> Outcome {
     const PARTS: u64 = 10;
     let (all, through) = (param("pairs", 1_000_000), param("halts", 10_000));
+    NOISE.store(param("noise", 0) != 0, Relaxed);
     let couples = 1.max(sched::gomaxprocs() as u64 / 2);
     let fast = all.saturating_sub(through) / (2 * couples * PARTS);
     let (mut made, mut halted) = (0, 0);

@@ -19,7 +19,8 @@ pub const TESTS: &[Test] = &[
 
 static CPUS: [OnceLock<arch::CpuRef>; arch::MAX_CPUS] = [const { OnceLock::new() }; arch::MAX_CPUS];
 
-fn poke_one(rng: &mut base::rng::Rng) {
+/// Interrupts a CPU, for nothing.
+pub fn poke_one(rng: &mut base::rng::Rng) {
     {
         let _here = PreemptGuard::new();
         CPUS[arch::cpu_id()].get_or_init(arch::cpu_ref);

@@ -90,7 +90,7 @@ fn wake_everybody() -> Outcome {
 }
 
 /// Tokens wander over unbuffered channels between goroutines that hold, yield and sleep by chance. None is lost.
-fn network(tokens: u64, steps: u64, stream: u64) -> Result<(), String> {
+pub fn network(tokens: u64, steps: u64, stream: u64) -> Result<(), String> {
     const NODES: usize = 12;
     let left = Arc::new(AtomicU64::new(tokens));
     let (ends, nodes): (Vec<_>, Vec<_>) = (0..NODES).map(|_| chan::<u64>(1)).unzip();
@@ -184,7 +184,7 @@ fn wake_points() -> Outcome {
 }
 
 /// What a network seldom does: the whole machine goes idle, and a ring runs over.
-fn idle_and_overflow(us: u64) {
+pub fn idle_and_overflow(us: u64) {
     (0..3).for_each(|n| sleep(Duration::from_micros(us * n)));
     let wg = WaitGroup::new();
     (0..300).for_each(|n| wg.go(move || spin(n)));

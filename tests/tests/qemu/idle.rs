@@ -53,6 +53,25 @@ pub fn cases() -> Vec<Case> {
         all.push(virtual_time("idle_work_conserved", smp).arg("gs", 1500));
         all.push(virtual_time("idle_wake_latency", smp).arg("rounds", 200));
     }
+    for smp in [2, 4] {
+        all.push(new("ipi_lost", smp));
+        all.push(
+            new("ipi_lost", smp)
+                .named("preempt=off")
+                .word("preempt=off"),
+        );
+        for mode in [DEFAULT, NO_NET] {
+            all.push(new("cpu_stands_still", smp).mode(mode));
+        }
+        all.push(
+            new("pairs", smp)
+                .named("noise")
+                .mode(NO_NET)
+                .arg("noise", 1)
+                .arg("pairs", 6_000)
+                .arg("halts", 300),
+        );
+    }
     all.push(new("idle_spinners", 8).mode(NO_NET).arg("gs", 2000));
     all.push(new("idle_lock_storm", 8).arg("yields", 10_000));
     all

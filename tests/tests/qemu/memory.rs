@@ -1,10 +1,20 @@
 //! Memory that comes back: with caches at each CPU's hand and without.
 
+use crate::env;
 use tests::Case;
 
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     let new = |test, smp| Case::new("memory", test).smp(smp);
+    // RINGO_PEAK_GS=100000 is the peak that the project promises to come back from.
+    all.push(
+        new("memory_peaks", 2)
+            .named("small frames")
+            .arg("gs", env("RINGO_PEAK_GS", 20_000))
+            .arg("pages", 0)
+            .limit(600)
+            .machine(|m| m.mem_bytes = 2 << 30),
+    );
     for smp in [1, 4] {
         for caches in ["mcache=on", "mcache=off"] {
             all.push(new("memory_heap", smp).word(caches).named(caches));

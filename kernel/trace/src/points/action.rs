@@ -13,16 +13,18 @@ pub enum Action {
     Yield,
     /// As if the slice of the running G ended just here: it loses its CPU at the next safe point.
     Preempt,
+    /// What stands at the point is not done, if it is one of [`lost!`](crate::lost); nothing elsewhere.
+    Lose,
 }
 
 /// The forms of an action, for messages.
-pub(super) const CHOICES: &str = "with action off, yield, preempt or delay_ns=N";
+pub(super) const CHOICES: &str = "with action off, yield, preempt, lose or delay_ns=N";
 
 impl Action {
     /// Longest delay: ten seconds.
     pub const DELAY_MAX_NS: u64 = 10_000_000_000;
 
-    /// `off`, `yield`, `preempt`, `delay_ns=N`.
+    /// `off`, `yield`, `preempt`, `lose`, `delay_ns=N`.
     ///
     /// # Errors
     /// [`BadAction`], whose text names these forms.
@@ -31,6 +33,7 @@ impl Action {
             "off" => Ok(Action::Off),
             "yield" => Ok(Action::Yield),
             "preempt" => Ok(Action::Preempt),
+            "lose" => Ok(Action::Lose),
             _ => {
                 let ns = text.strip_prefix("delay_ns=").and_then(|n| n.parse().ok());
                 ns.filter(|&ns| ns <= Action::DELAY_MAX_NS)
@@ -40,13 +43,14 @@ impl Action {
         }
     }
 
-    /// One word, so that a point is armed by one store: 0 off, 1 yield, 2 preempt, 3 + ns.
+    /// One word, so that a point is armed by one store: 0 off, 1 yield, 2 preempt, 3 lose, 4 + ns.
     pub(super) fn to_word(self) -> u64 {
         match self {
             Action::Off => 0,
             Action::Yield => 1,
             Action::Preempt => 2,
-            Action::DelayNs(ns) => 3 + ns.min(Action::DELAY_MAX_NS),
+            Action::Lose => 3,
+            Action::DelayNs(ns) => 4 + ns.min(Action::DELAY_MAX_NS),
         }
     }
 
@@ -56,7 +60,8 @@ impl Action {
             0 => None,
             1 => Some(Action::Yield),
             2 => Some(Action::Preempt),
-            _ => Some(Action::DelayNs(word - 3)),
+            3 => Some(Action::Lose),
+            _ => Some(Action::DelayNs(word - 4)),
         }
     }
 }

@@ -12,8 +12,11 @@ pub const NAMES: &[&str] = &[
     // Going idle: after the last look and before the halt; after a spinner gave up and before it looks once more.
     "idle.halt",
     "idle.recheck",
-    // Waking: between choosing an idle CPU and telling it.
+    // Going idle: an M is about to be listed, with the scheduler's lock held.
+    "idle.locked",
+    // Waking: between choosing an idle CPU and telling it; the interrupt that tells it, which can be lost.
     "wake.cpu",
+    "wake.ipi",
     // Timers: after one was added and before its CPU's deadline is set.
     "timer.add",
     // Blocking calls: both sides of the P's change of hands.

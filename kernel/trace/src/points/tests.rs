@@ -20,11 +20,11 @@ fn unknown_names_and_actions_say_what_would_be_right() {
     let wrong = |text| arm_text(text).unwrap_err().to_string();
     assert_eq!(
         wrong("park.commit"),
-        "point park.commit has no action; it is written NAME:ACTION, with action off, yield, preempt or delay_ns=N"
+        "point park.commit has no action; it is written NAME:ACTION, with action off, yield, preempt, lose or delay_ns=N"
     );
     assert_eq!(
         wrong("park.commit:sleep"),
-        "a fault point cannot do sleep; it is written NAME:ACTION, with action off, yield, preempt or delay_ns=N \
+        "a fault point cannot do sleep; it is written NAME:ACTION, with action off, yield, preempt, lose or delay_ns=N \
          (N at most 10000000000)"
     );
     for text in [
@@ -74,6 +74,21 @@ fn an_armed_point_acts_until_it_is_off() {
 }
 
 #[test]
+fn what_is_lost_is_not_done() {
+    let _one = ONE.lock();
+    let told = || !crate::lost!("wake.ipi");
+    assert!(told());
+    arm_text("wake.ipi:lose").unwrap();
+    let before = hits("wake.ipi");
+    assert!(!told());
+    assert_eq!(hits("wake.ipi"), before + 1);
+    arm("wake.ipi", Action::DelayNs(1)).unwrap();
+    assert!(told());
+    arm("wake.ipi", Action::Off).unwrap();
+    assert!(told());
+}
+
+#[test]
 fn an_unarmed_point_costs_a_load() {
     let _one = ONE.lock();
     const ROUNDS: u32 = 100_000;
@@ -117,7 +132,8 @@ fn every_name_stands_somewhere_in_the_kernel() {
     }
     for name in NAMES {
         assert!(
-            all.contains(&format!("point!(\"{name}\")")),
+            all.contains(&format!("point!(\"{name}\")"))
+                || all.contains(&format!("lost!(\"{name}\")")),
             "no point!(\"{name}\") in the kernel"
         );
     }
