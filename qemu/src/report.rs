@@ -26,7 +26,7 @@ pub fn report(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcom
         let stats = outcome
             .events
             .iter()
-            .filter(|event| event["event"] == "stats");
+            .filter(|event| event["event"] == "stats" || event["event"] == "leaks");
         for line in stats
             .cloned()
             .chain([figures(args, checked, program, outcome)])

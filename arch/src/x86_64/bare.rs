@@ -120,6 +120,22 @@ pub struct BareStats {
     pub page_faults_low: u64,
 }
 
+/// Where all statics that can be written lie.
+pub fn statics() -> core::ops::Range<usize> {
+    unsafe extern "C" {
+        /// From `kernel.ld`.
+        static kernel_rodata_end: u8;
+        static kernel_end: u8;
+    }
+    &raw const kernel_rodata_end as usize..&raw const kernel_end as usize
+}
+
+/// Where the per-CPU blocks lie.
+pub fn cpu_blocks() -> core::ops::Range<usize> {
+    let start = &raw const percpu::RINGO_CPUS as usize;
+    start..start + size_of_val(&percpu::RINGO_CPUS)
+}
+
 /// Depth of preemption-off sections of CPU `cpu` at some instant.
 pub fn preempt_count_of(cpu: usize) -> u32 {
     percpu::cpu(cpu).count.load(Relaxed)

@@ -58,6 +58,13 @@ pub(crate) fn add(start: u64, end: u64) {
     REGIONS[at].set([first, frames, row]);
 }
 
+/// Number of the first frame behind all that have descriptions.
+pub(crate) fn end() -> u64 {
+    let regions = REGIONS.iter().take(COUNT.load(Relaxed));
+    let ends = regions.map(|r| r.first.load(Relaxed) + r.frames.load(Relaxed));
+    ends.max().unwrap_or(0)
+}
+
 /// The description of a frame, by its number; None if it has none.
 #[inline]
 pub(crate) fn find(number: u32) -> Option<*mut PageDesc> {

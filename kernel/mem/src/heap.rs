@@ -261,6 +261,12 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
+/// Where the magazines lie.
+pub(crate) fn magazines() -> core::ops::Range<usize> {
+    let start = &raw const MAGAZINES_OF_CPU as usize;
+    start..start + size_of_val(&MAGAZINES_OF_CPU)
+}
+
 /// What the heap holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeapUsage {

@@ -30,6 +30,8 @@ pub mod gstack;
 pub mod heap;
 #[cfg(ringo_kernel)]
 mod large;
+#[cfg(ringo_kernel)]
+pub mod mark;
 pub mod pool;
 pub mod slab;
 pub mod slots;

@@ -37,6 +37,16 @@ pub struct PageDesc {
     class: u16,
 }
 
+impl PageDesc {
+    /// Class, and how many objects were ever handed out, of a page that has objects in use. A description that is no slab's
+    /// is zero, or that of a page that was given back.
+    pub fn in_use(&self) -> Option<(usize, usize)> {
+        let class = self.class as usize;
+        let sound = class < CLASS_BYTES.len() && self.used > 0 && self.fresh >= self.used;
+        sound.then_some((class, self.fresh as usize))
+    }
+}
+
 /// Where pages come from, and how they are numbered.
 pub trait Pages {
     /// A page, content undefined, or None.

@@ -71,7 +71,8 @@ pub(crate) static SAY_DISK: spin::Once<fn()> = spin::Once::new();
 #[cfg(ringo_kernel)]
 fn end_machine(code: i32) -> ! {
     if crate::start::config().json {
-        say_stats()
+        say_stats();
+        crate::leaks::say()
     }
     if let Some(say) = SAY_DISK.get() {
         say()

@@ -33,6 +33,7 @@ mod dump;
 pub mod exit;
 mod fatal;
 mod goroutine;
+pub mod leaks;
 mod log;
 pub mod machine;
 pub mod metrics;
@@ -45,6 +46,7 @@ pub use args::args;
 pub use dump::dump;
 pub use exit::{at_exit, exit};
 pub use goroutine::{Goroutine, current};
+pub use leaks::{leaks, leaks_after};
 pub use termination::Termination;
 
 /// Makes a function the program's `main`. It runs as goroutine 1; it may return `()`, or a `Result` whose error is

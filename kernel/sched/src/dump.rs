@@ -15,6 +15,8 @@ pub struct GInfo {
     pub wait: WaitReason,
     /// For how long it has waited, in ns; a slice less at most.
     pub waited_ns: u64,
+    /// Number of the goroutine that has the mutex for which it waits; 0: not known.
+    pub lock_owner: u64,
     /// Runs on one CPU only.
     pub locked: bool,
     /// Where it was started; nobody has started the main goroutine.
@@ -32,6 +34,11 @@ impl GInfo {
             status: g.status(),
             wait: g.wait(),
             waited_ns: g.waited_ns(),
+            lock_owner: if g.status() == GStatus::Waiting {
+                g.lock_owner()
+            } else {
+                0
+            },
             locked: g.locked_to().is_some(),
             created_at,
             parent,
@@ -62,11 +69,19 @@ impl fmt::Display for GInfo {
     }
 }
 
-/// Where the G comes from, as the last line of its report with a line end; empty for the main goroutine.
+/// The last lines of a G's report, each with a line end: whom it waits for, where that is known, and where it comes from; the
+/// main goroutine comes from nowhere.
 pub struct CreatedBy<'a>(pub &'a GInfo);
 
 impl fmt::Display for CreatedBy<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.lock_owner != 0 {
+            writeln!(
+                f,
+                "waits for goroutine {}, which has the lock",
+                self.0.lock_owner
+            )?
+        }
         match (self.0.created_at, self.0.parent) {
             (Some(at), parent) if parent != 0 => writeln!(
                 f,
@@ -90,6 +105,7 @@ mod tests {
             status: GStatus::Waiting,
             wait: WaitReason::ChanReceiveNil,
             waited_ns: 59_999_999_999,
+            lock_owner: 0,
             locked: false,
             created_at: None,
             parent: 3,

@@ -185,6 +185,8 @@ pub struct G {
     /// How often it stopped running, and since when it is runnable if that is measured: `metrics.rs`.
     pub(crate) leaves: plain::AtomicU32,
     pub(crate) runnable_since_ns: plain::AtomicU64,
+    /// While it waits for a mutex: where the number of the goroutine is that has it. Null otherwise.
+    lock_owner: plain::AtomicPtr<plain::AtomicU64>,
     /// When it began to wait, by its CPU's ticks.
     pub(crate) wait_since_ns: plain::AtomicU64,
     pub(crate) wait_reason: AtomicU32,
@@ -219,6 +221,7 @@ impl G {
             wait_reason: AtomicU32::new(0),
             leaves: plain::AtomicU32::new(0),
             runnable_since_ns: plain::AtomicU64::new(0),
+            lock_owner: plain::AtomicPtr::new(core::ptr::null_mut()),
             wait_since_ns: plain::AtomicU64::new(0),
             lockedm: AtomicPtr::new(core::ptr::null_mut()),
             lock_count: AtomicU32::new(0),
@@ -283,6 +286,24 @@ impl G {
     pub fn wait(&self) -> WaitReason {
         let n = self.wait_reason.load(Relaxed) as usize;
         WaitReason::ALL.get(n).copied().unwrap_or(WaitReason::None)
+    }
+
+    /// Number of the goroutine that has the mutex for which this one waits; 0: none, or not known.
+    ///
+    /// Right while the G waits, at most until it is readied.
+    pub fn lock_owner(&self) -> u64 {
+        let word = self.lock_owner.load(Relaxed);
+        // SAFETY: null, or in a mutex on which the G waits (`wait_for_owner`).
+        unsafe { word.as_ref() }.map_or(0, |owner| owner.load(Relaxed))
+    }
+
+    /// From here on the G waits for a mutex; `None`: no longer. For reports.
+    ///
+    /// # Safety
+    /// The calling G is this one, and the mutex stays until the next call.
+    pub unsafe fn wait_for_owner(&self, owner: Option<&plain::AtomicU64>) {
+        let word = owner.map_or(core::ptr::null_mut(), |o| core::ptr::from_ref(o).cast_mut());
+        self.lock_owner.store(word, Relaxed)
     }
 
     /// Address of the innermost of the structured scopes that the G is inside of, 0 for none. It lies on the G's own stack.

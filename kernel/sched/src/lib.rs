@@ -30,6 +30,7 @@
 //! | how everybody stops at once, how Ps come and go | `stw` |
 //! | what happens when nobody can go on | `deadlock` |
 //! | what it says about itself | `schedtrace` `metrics` `histogram` `dump` |
+//! | who can never run again | `leak` |
 //! | what the runner sees from outside | `glass` |
 //!
 //! Invariants have names (I-…) and stand where they are kept. Atomics name the line that they pair with.
@@ -47,6 +48,7 @@ mod gqueue;
 mod handoff;
 pub mod histogram;
 mod idle;
+pub mod leak;
 mod locked;
 mod m;
 pub mod metrics;

@@ -211,6 +211,17 @@ impl Timers {
         ran
     }
 
+    /// Call `f` with what each keeps: for those who follow pointers.
+    #[cfg(ringo_kernel)]
+    pub(crate) fn for_each_arg(&self, mut f: impl FnMut(usize)) {
+        for e in &self.heap.lock().entries {
+            f(match &e.what {
+                What::Call(_, arg) => *arg,
+                What::Timer(of) => core::ptr::from_ref(&**of).addr(),
+            })
+        }
+    }
+
     /// Move all timers to `other`, which is another P's. No lock is held.
     pub(crate) fn move_to(&self, other: &Timers) {
         let taken = {

@@ -25,6 +25,8 @@ mod gomaxprocs;
 mod handoff;
 mod idle;
 mod ipi;
+#[cfg(ringo_kernel)]
+mod leaks;
 mod locked;
 #[cfg(ringo_kernel)]
 mod memory;
@@ -57,7 +59,13 @@ type Outcome = Result<(), String>;
 type Test = (&'static str, fn() -> Outcome);
 
 #[cfg(ringo_kernel)]
-const BARE: &[&[Test]] = &[exceptions::TESTS, memory::TESTS, regs::TESTS, stacks::TESTS];
+const BARE: &[&[Test]] = &[
+    exceptions::TESTS,
+    leaks::TESTS,
+    memory::TESTS,
+    regs::TESTS,
+    stacks::TESTS,
+];
 #[cfg(not(ringo_kernel))]
 const BARE: &[&[Test]] = &[];
 

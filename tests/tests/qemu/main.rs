@@ -20,6 +20,7 @@ mod fair;
 mod fatal;
 mod figures;
 mod idle;
+mod leaks;
 mod life;
 mod locked;
 mod memory;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         fatal::cases(),
         figures::cases(),
         dumps::cases(),
+        leaks::cases(),
         exit_rules::cases(),
         disk::cases(),
     ];

@@ -7,7 +7,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use sched::WaitReason;
 
 /// Somebody has the lock.
@@ -41,6 +41,8 @@ const STARVING_NS: u64 = 1_000_000;
 struct Raw {
     word: AtomicU32,
     list: SpinLock<WaitQueue>,
+    /// Number of the goroutine that has the lock; 0 while that is not known. For reports: who waits for whom.
+    owner: AtomicU64,
 }
 
 impl Raw {
@@ -48,6 +50,7 @@ impl Raw {
         Raw {
             word: AtomicU32::new(0),
             list: SpinLock::new(Rank::Channel, WaitQueue::new()),
+            owner: AtomicU64::new(0),
         }
     }
 
@@ -67,6 +70,13 @@ impl Raw {
         if !self.try_lock() {
             self.lock_slow();
         }
+    }
+
+    /// The calling G has it.
+    #[inline]
+    fn own(&self) {
+        let me = sched::try_current().map_or(0, |g| g.id());
+        self.owner.store(me, Ordering::Relaxed);
     }
 
     #[cold]
@@ -106,7 +116,11 @@ impl Raw {
                 // SAFETY: as above.
                 unsafe { list.push_front(&w) };
             }
+            // SAFETY: this is the calling G, which leaves this frame, and so the lock, only when it is awake.
+            unsafe { w.g.wait_for_owner(Some(&self.owner)) };
             sched::park_unlock(list, WaitReason::SyncMutexLock);
+            // SAFETY: as above.
+            unsafe { w.g.wait_for_owner(None) };
             if w.success.get() {
                 // Handed over, LOCKED stayed set for us. The list's lock ordered us after the last owner.
                 return note_wait(&w);
@@ -117,6 +131,8 @@ impl Raw {
 
     #[inline]
     fn unlock(&self) {
+        // Before it is free: whoever has it next writes its own.
+        self.owner.store(0, Ordering::Relaxed);
         // Release: pairs with the Acquire of `try_lock`.
         if self
             .word
@@ -226,13 +242,17 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.raw.lock();
+        self.raw.own();
         MutexGuard::new(self)
     }
 
     /// Takes the lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        self.raw.try_lock().then(|| MutexGuard::new(self))
+        self.raw.try_lock().then(|| {
+            self.raw.own();
+            MutexGuard::new(self)
+        })
     }
 
     /// The value: nobody else can have the lock.

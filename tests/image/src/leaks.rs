@@ -1,0 +1,437 @@
+//! Goroutines that can never run again are found and named; those that can are not.
+
+use crate::wait::until;
+use crate::{Outcome, Test, ensure, figure};
+use alloc::collections::BTreeSet;
+use core::hint::black_box;
+use core::sync::atomic::{AtomicU64, Ordering::*};
+use ringo::leaks::Why;
+use ringo::prelude::*;
+use sched::WaitReason;
+
+pub const TESTS: &[Test] = &[
+    ("leaks_found", leaks_found),
+    ("leaks_none", leaks_none),
+    ("leaks_in_calls", leaks_in_calls),
+    ("leaks_many", leaks_many),
+];
+
+/// What a pattern leaves behind, in the order of the goroutines' numbers.
+type Expected = &'static [(WaitReason, Kind)];
+
+/// [`Why`] without the numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Nothing,
+    Own,
+    Other,
+    Ended,
+    Unreachable,
+}
+
+fn kind(leak: &ringo::leaks::Leak) -> Option<Kind> {
+    Some(match leak.why {
+        Why::NeverComes => Kind::Nothing,
+        Why::LockOf(owner) if owner == leak.g.id => Kind::Own,
+        Why::LockOf(_) => Kind::Other,
+        Why::LockOfEnded(_) => Kind::Ended,
+        Why::Unreachable => Kind::Unreachable,
+        Why::LongWait => return None,
+    })
+}
+
+/// Waits until all goroutines but this one wait.
+fn all_wait() {
+    until(|| {
+        let g = ringo::metrics::read().goroutines;
+        g.waiting + 1 == g.total()
+    })
+}
+
+/// Overwrites what frames that have returned left behind.
+#[inline(never)]
+fn forget_frames() {
+    black_box([0usize; 1000]);
+}
+
+const PATTERNS: &[(&str, fn(), Expected)] = &[
+    (
+        "the sender lies deep in the receiver's own heap",
+        || {
+            let (tx, rx) = chan::<u32>(0);
+            let list = Arc::new(Mutex::new(vec![Box::new((1, Some(tx)))]));
+            go(move || _ = (rx.recv(), list.lock().pop()));
+        },
+        &[(WaitReason::ChanReceive, Kind::Unreachable)],
+    ),
+    (
+        "each waits for the other's value",
+        || {
+            let ((tx_a, rx_a), (tx_b, rx_b)) = (chan::<u32>(0), chan::<u32>(0));
+            go(move || _ = (rx_a.recv(), tx_b.send(1)));
+            go(move || _ = (rx_b.recv(), tx_a.send(1)));
+        },
+        &[
+            (WaitReason::ChanReceive, Kind::Unreachable),
+            (WaitReason::ChanReceive, Kind::Unreachable),
+        ],
+    ),
+    (
+        "the receiver has the only sender",
+        || {
+            let (tx, rx) = chan::<u32>(0);
+            go(move || _ = (rx.recv(), tx.send(1)));
+        },
+        &[(WaitReason::ChanReceive, Kind::Unreachable)],
+    ),
+    (
+        "a full buffer, and nobody else can receive",
+        || {
+            let (tx, rx) = chan::<u32>(2);
+            go(move || {
+                (0..3).for_each(|i| _ = tx.send(i));
+                rx.recv();
+            });
+        },
+        &[(WaitReason::ChanSend, Kind::Unreachable)],
+    ),
+    (
+        "a nil channel",
+        || go(|| _ = never::<u32>().recv()),
+        &[(WaitReason::ChanReceiveNil, Kind::Nothing)],
+    ),
+    (
+        "locked twice",
+        || {
+            go(|| {
+                let m = Mutex::new(0);
+                let _first = m.lock();
+                *m.lock() += 1;
+            })
+        },
+        &[(WaitReason::SyncMutexLock, Kind::Own)],
+    ),
+    (
+        "two locks in two orders",
+        || {
+            static A: Mutex<u32> = Mutex::new(0);
+            static B: Mutex<u32> = Mutex::new(0);
+            static READY: AtomicU64 = AtomicU64::new(0);
+            for (first, second) in [(&A, &B), (&B, &A)] {
+                go(move || {
+                    let _first = first.lock();
+                    READY.fetch_add(1, Relaxed);
+                    until(|| READY.load(Relaxed) == 2);
+                    *second.lock() += 1;
+                });
+            }
+        },
+        &[
+            (WaitReason::SyncMutexLock, Kind::Other),
+            (WaitReason::SyncMutexLock, Kind::Other),
+        ],
+    ),
+    (
+        "the owner has ended",
+        || {
+            static M: Mutex<u32> = Mutex::new(0);
+            let owner = spawn(|| {
+                let _kept = M.lock();
+                goexit()
+            });
+            until(|| owner.is_finished());
+            go(|| *M.lock() += 1);
+        },
+        &[(WaitReason::SyncMutexLock, Kind::Ended)],
+    ),
+    (
+        "the owner waits for ever, and others for those that wait for it",
+        || {
+            static M: Mutex<u32> = Mutex::new(0);
+            static HAS: AtomicU64 = AtomicU64::new(0);
+            go(|| {
+                let _kept = M.lock();
+                HAS.store(1, Relaxed);
+                never::<u32>().recv();
+            });
+            until(|| HAS.load(Relaxed) == 1);
+            go(|| *M.lock() += 1);
+            go(|| *M.lock() += 1);
+        },
+        &[
+            (WaitReason::ChanReceiveNil, Kind::Nothing),
+            (WaitReason::SyncMutexLock, Kind::Other),
+            (WaitReason::SyncMutexLock, Kind::Other),
+        ],
+    ),
+    (
+        "a wait group that is never done",
+        || {
+            go(|| {
+                let wg = WaitGroup::new();
+                wg.add(1);
+                wg.wait();
+            })
+        },
+        &[(WaitReason::SyncWaitGroupWait, Kind::Unreachable)],
+    ),
+    (
+        "a signal that came before the wait",
+        || {
+            let pair = Arc::new((Mutex::new(()), Cond::new()));
+            pair.1.notify_one();
+            go(move || drop(pair.1.wait(pair.0.lock())));
+        },
+        &[(WaitReason::SyncCondWait, Kind::Unreachable)],
+    ),
+    (
+        "a permit that nobody gives back",
+        || {
+            go(|| {
+                let s = Semaphore::new(1);
+                s.acquire();
+                s.acquire();
+            })
+        },
+        &[(WaitReason::SemAcquire, Kind::Unreachable)],
+    ),
+    (
+        "a result that never comes",
+        || {
+            go(|| {
+                spawn(|| _ = never::<u32>().recv()).join();
+            })
+        },
+        &[
+            (WaitReason::Join, Kind::Unreachable),
+            (WaitReason::ChanReceiveNil, Kind::Nothing),
+        ],
+    ),
+    (
+        "a select on its own channels",
+        || {
+            let ((tx_a, rx_a), (tx_b, rx_b)) = (chan::<u32>(0), chan::<u32>(0));
+            go(move || {
+                select! { recv(rx_a) -> _v => (), recv(rx_b) -> _v => () }
+                drop((tx_a, tx_b))
+            });
+        },
+        &[(WaitReason::Select, Kind::Unreachable)],
+    ),
+    (
+        "a lock for reading inside one for writing",
+        || {
+            go(|| {
+                let l = RwLock::new(0);
+                let _held = l.write();
+                let _again = *l.read();
+            })
+        },
+        &[(WaitReason::SyncRwMutexRLock, Kind::Unreachable)],
+    ),
+];
+
+/// Each pattern, one after the other; others run all the time.
+fn leaks_found() -> Outcome {
+    let mut known = BTreeSet::new();
+    for (name, make, expected) in PATTERNS {
+        make();
+        all_wait();
+        forget_frames();
+        let report = ringo::leaks();
+        ensure!(
+            report.0.limit.is_none(),
+            "{name}: {}",
+            report.0.limit.unwrap_or("")
+        );
+        let new: Vec<_> = report
+            .0
+            .certain
+            .iter()
+            .filter(|l| known.insert(l.g.id))
+            .collect();
+        let got: Vec<_> = new.iter().map(|l| (l.g.wait, kind(l))).collect();
+        let want: Vec<_> = expected.iter().map(|(w, k)| (*w, Some(*k))).collect();
+        // Which of two is started first is not asked.
+        let fits = got.len() == want.len() && want.iter().all(|w| got.contains(w));
+        ensure!(fits, "{name}: found {got:?}, not {want:?}\n{report}");
+        for l in new {
+            ensure!(l.frames[0] != 0, "{name}: no frames");
+            let at = l.g.created_at.map_or("", |at| at.file());
+            ensure!(
+                at.ends_with("leaks.rs"),
+                "{name}: said to come from \"{at}\""
+            );
+        }
+    }
+    figure!("patterns", PATTERNS.len());
+    figure!("leaks", known.len());
+    eprintln!("{}", ringo::leaks());
+    Ok(())
+}
+
+fn no_certain(what: &str) -> Result<usize, String> {
+    all_wait();
+    forget_frames();
+    let report = ringo::leaks_after(Duration::ZERO);
+    ensure!(
+        report.0.certain.is_empty() && report.0.limit.is_none(),
+        "{what}: {report}"
+    );
+    Ok(report.0.suspect.len())
+}
+
+/// Everybody here can be woken by somebody. Each case ends, which shows that it was true.
+fn leaks_none() -> Outcome {
+    static IN_STATIC: Mutex<Vec<Sender<u32>>> = Mutex::new(Vec::new());
+    let receivers = |n: usize, rx: &Receiver<u32>| -> Vec<JoinHandle<()>> {
+        let one = |_| {
+            let rx = rx.clone();
+            spawn(move || _ = rx.recv())
+        };
+        (0..n).map(one).collect()
+    };
+    let join = |all: Vec<JoinHandle<()>>| all.into_iter().for_each(|g| g.join());
+
+    let (tx, rx) = chan(0);
+    let all = receivers(100, &rx);
+    ensure!(
+        no_certain("the sender is main's")? == 100,
+        "not all 100 are suspect"
+    );
+    drop(tx);
+    join(all);
+
+    let (tx, rx) = chan(0);
+    IN_STATIC.lock().push(tx);
+    let all = receivers(5, &rx);
+    no_certain("the sender is in a static")?;
+    IN_STATIC.lock().clear();
+    join(all);
+
+    let (tx, rx) = chan(0);
+    let all = receivers(5, &rx);
+    let sleeper = spawn(move || {
+        sleep(Duration::from_millis(300));
+        drop(tx)
+    });
+    no_certain("the sender is a sleeper's")?;
+    sleeper.join();
+    join(all);
+
+    let (tx, rx) = chan(0);
+    let (carrier, carried) = chan::<Sender<u32>>(1);
+    let _ = carrier.send(tx);
+    let all = receivers(5, &rx);
+    no_certain("the sender is a value in a channel")?;
+    drop(carried.recv());
+    join(all);
+
+    // 20 000 channels in an object of its own size.
+    let (mut many, mut waiting) = (Vec::new(), Vec::new());
+    for i in 0..20_000 {
+        let (tx, rx) = chan(0);
+        many.push(Box::new(tx));
+        if i % 1000 == 0 {
+            waiting.extend(receivers(1, &rx))
+        }
+    }
+    no_certain("the senders are in a large object")?;
+    drop(many);
+    join(waiting);
+
+    let parent = spawn(|| {
+        let (tx, rx) = chan::<u32>(0);
+        let waiter = spawn(move || _ = rx.recv());
+        scope(|s| {
+            s.go(|| {
+                sleep(Duration::from_millis(300));
+                tx.close();
+            });
+        });
+        waiter.join();
+    });
+    no_certain("the sender is lent from a stack that waits")?;
+    parent.join();
+
+    let lock = Arc::new(Mutex::new(0));
+    let theirs = lock.clone();
+    let owner = spawn(move || {
+        let _held = theirs.lock();
+        sleep(Duration::from_millis(300));
+    });
+    until(|| lock.try_lock().is_none());
+    let waiters: Vec<_> = (0..5)
+        .map(|_| {
+            let lock = lock.clone();
+            spawn(move || *lock.lock() += 1)
+        })
+        .collect();
+    no_certain("the lock is a sleeper's")?;
+    owner.join();
+    join(waiters);
+
+    let soon = Duration::from_millis(300);
+    let timed = vec![
+        spawn(move || _ = after(soon).recv()),
+        spawn(move || {
+            let ticker = Ticker::new(soon);
+            ticker.recv();
+        }),
+        spawn(move || select! { recv(never::<u32>()) -> _v => (), default(soon) => () }),
+        spawn(move || {
+            let (context, _handle) = Context::background().with_timeout(soon);
+            context.done().recv();
+        }),
+    ];
+    no_certain("timers will wake them")?;
+    join(timed);
+
+    let wg = Arc::new(WaitGroup::new());
+    wg.add(1);
+    let theirs = wg.clone();
+    let waiter = spawn(move || theirs.wait());
+    let chain = spawn(move || spawn(move || waiter.join()).join());
+    no_certain("main will say done, and others join each other")?;
+    wg.done();
+    chain.join();
+    Ok(())
+}
+
+/// While a goroutine is in a blocking call nobody knows what it has in its registers: only what needs no looking is said.
+fn leaks_in_calls() -> Outcome {
+    static STOP: AtomicU64 = AtomicU64::new(0);
+    PATTERNS[1].1(); // by pointers
+    PATTERNS[4].1(); // by itself
+    all_wait();
+    let call = spawn(|| blocking(|| crate::wait::hold_until(|| STOP.load(Relaxed) == 1)));
+    until(|| ringo::metrics::read().goroutines.not_in_go == 1);
+    let report = ringo::leaks();
+    STOP.store(1, Relaxed);
+    call.join();
+    let (certain, limit) = (report.0.certain.len(), report.0.limit);
+    ensure!(
+        certain == 1 && limit.is_some(),
+        "{certain} are certain, limit {limit:?}"
+    );
+    let after = ringo::leaks().0.certain.len();
+    ensure!(after == 3, "{after} are certain after the call");
+    Ok(())
+}
+
+/// Ten thousand are found as well.
+fn leaks_many() -> Outcome {
+    let n = 10_000;
+    for _ in 0..n / 2 {
+        PATTERNS[1].1()
+    }
+    all_wait();
+    forget_frames();
+    let begin = Instant::now();
+    let report = ringo::leaks();
+    figure!("look_ms", begin.elapsed().as_millis());
+    let found = report.0.certain.len();
+    // A pointer that was left behind somewhere may hide a pair.
+    ensure!(found + 4 >= n, "{found} of {n} were found");
+    Ok(())
+}
