@@ -75,6 +75,26 @@ const MUTANTS: &[(&str, &str, &str)] = &[
     ("timer_no_fence", "idle::timer_against_timekeeper", DEADLOCK),
     ("start_no_wakep", "idle::stop_against_idle", DEADLOCK),
     ("drop_while_stopping", "idle::stop_against_idle", ENDLESS),
+    (
+        "transit_ignores_tray",
+        "locked::deliver_against_idle",
+        DEADLOCK,
+    ),
+    (
+        "tray_kept_without_p",
+        "locked::deliver_with_the_only_p",
+        LOST,
+    ),
+    (
+        "tray_kept_at_stop",
+        "locked::deliver_against_stop",
+        DEADLOCK,
+    ),
+    (
+        "locked_keeps_p",
+        "locked::park_locked_against_ready",
+        "two owners",
+    ),
     ("start_call_idle", "handoff::call_against_stop", DEADLOCK),
     (
         "retake_no_cas",

@@ -417,7 +417,7 @@ impl Sched {
     fn turn_round(&self, gl: &mut SpinGuard<'_, Global>, m: &M) -> Option<&'static P> {
         let work = self.needspinning.load(Relaxed) != 0
             || !gl.runq.is_empty()
-            || m.tray_len.load(Relaxed) != 0;
+            || m.tray_len.load(Relaxed) != 0 && !mutant("transit_ignores_tray");
         if !work || mutant("stopm_no_look") {
             return None;
         }

@@ -1,9 +1,14 @@
 //! Locking a goroutine to its CPU (Go: proc.go, `LockOSThread`, `stoplockedm`, `startlockedm`), where an M is a CPU.
 //!
-//! A locked G runs on its M only. While it waits, its M goes on with other Gs: there is no other M that could take the P,
-//! and none is needed. When the G is runnable again, whoever finds it on a queue delivers it:
+//! A locked G runs on its M only. When it parks and others wait on its P, the P goes to an M without one, so that this M is free
+//! for the G when it comes back. Where there is no such M, as always on one CPU, the M goes on with others itself: no M can be
+//! made to take the P. When the G is runnable again, whoever finds it on a queue delivers it:
 //!
 //! ```text
+//!   parks, others wait on the P
+//!        ├─ an M is idle ──────────────► it gets the P; the G's M idles
+//!        └─ none is ───────────────────► the G's M keeps the P and runs the others
+//!
 //!   found by another M, holding a P
 //!        ├─ the G's M is idle ─────────► it gets an idle P, else the finder's own, and runs the G
 //!        └─ it is busy, or on its way ─► the G is laid in its tray, its CPU interrupted: it runs the G at its next safe point
@@ -18,6 +23,7 @@ use crate::m::M;
 use crate::park::current;
 use crate::sched::{Global, Sched};
 use base::PreemptGuard;
+use base::mutant::mutant;
 use base::shim::Ordering::*;
 
 /// The calling G runs on this CPU only, until as many [`unlock_from_cpu`] were called. A G that ends while it is locked
@@ -60,6 +66,31 @@ impl G {
 }
 
 impl Sched {
+    /// The G that is locked to `m` has parked: `m`'s P goes to an M without P, if there is one and somebody waits for the P
+    /// (Go: `stoplockedm`, which always hands it off, since it can create an M).
+    #[cold]
+    pub(crate) fn stoplockedm(&self, m: &M) {
+        let Some(p) = m.p().filter(|p| p.has_work() || self.runqsize() != 0) else {
+            return;
+        };
+        let mut gl = self.lock.lock();
+        // A stop of the world counts on this M to give the P up itself; a G in the tray may be the one that has just parked.
+        if self.gcwaiting.load(Relaxed) || !gl.trays[m.id()].is_empty() {
+            return;
+        }
+        let Some(to) = self.mget(&mut gl, p) else {
+            return;
+        };
+        p.m.store(core::ptr::null_mut(), Relaxed);
+        if !mutant("locked_keeps_p") {
+            m.set_p(None)
+        }
+        to.nextp.store(crate::m::ptr_of(Some(p)), Release); // pairs with `take_nextp`
+        drop(gl);
+        trace::emit(trace::Kind::Handoff, 0, p.id() as u32);
+        self.notewakeup(to)
+    }
+
     /// `m` found a runnable G that is locked to `to`: see that it runs there. `m` may have no P afterwards.
     #[cold]
     pub(crate) fn deliver(&self, m: &M, to: &'static M, g: GRef) {
@@ -105,7 +136,7 @@ impl Sched {
     /// `m` is about to idle without a P. What lies in its tray goes back to the global queue if no P is idle: who finds it
     /// there brings a P along. True: something did.
     pub(crate) fn empty_tray(&self, gl: &mut Global, m: &M) -> bool {
-        self.pidle.load(Relaxed) == 0 && self.put_tray_back(gl, m)
+        !mutant("tray_kept_without_p") && self.pidle.load(Relaxed) == 0 && self.put_tray_back(gl, m)
     }
 
     /// What lies in the tray of an M that is being listed as idle goes to the global queue: nobody else looks into the tray

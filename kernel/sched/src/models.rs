@@ -163,7 +163,20 @@ impl Sched {
     /// As `gopark`.
     pub unsafe fn model_park(&self, m: &M, g: GRef, commit: Commit) -> bool {
         // SAFETY: the caller's promise.
-        unsafe { self.park_and_commit(m, g, WaitReason::ChanReceive, commit) }
+        unsafe { self.park_running(m, g, WaitReason::ChanReceive, commit) }
+    }
+
+    /// G `g` is locked to M number `to`.
+    pub fn model_lock(&self, to: usize, g: GRef) {
+        g.lockedm
+            .store(&self.allm[to] as *const M as *mut M, Relaxed)
+    }
+
+    /// `m` found G `g`, new and locked to M number `to`.
+    pub fn model_deliver(&'static self, m: &M, to: usize, g: GRef) {
+        make_runnable(g);
+        self.model_lock(to, g);
+        self.deliver(m, &self.allm[to], g)
     }
 
     /// What `with_world_stopped` does on g0: `f` is called when the world stands.

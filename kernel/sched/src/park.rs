@@ -80,7 +80,7 @@ unsafe extern "C" fn park_m(arg: usize) -> *const arch::Context {
     let s = m.sched();
     let g = running(m);
     // SAFETY: `gopark`'s promise.
-    if unsafe { s.park_and_commit(m, g, arg.reason, arg.commit) } {
+    if unsafe { s.park_running(m, g, arg.reason, arg.commit) } {
         s.schedule(m)
     } else {
         s.execute(m, g, true)
@@ -102,18 +102,33 @@ fn running(m: &M) -> GRef {
 }
 
 impl Sched {
-    /// running → waiting, and then the commit, in this order (I-COMMIT). False: it does not wait after all, and is
-    /// runnable.
+    /// Park the running G; the P of one that is locked to `m` goes to an M that has none. False: it does not wait after all.
     ///
     /// # Safety
     /// As [`gopark`].
-    pub(crate) unsafe fn park_and_commit(
+    #[inline]
+    pub(crate) unsafe fn park_running(
         &self,
         m: &M,
         g: GRef,
         reason: WaitReason,
         commit: Commit,
     ) -> bool {
+        let locked = g.locked_to().is_some(); // after the commit it may be anybody's
+        // SAFETY: the caller's promise.
+        let waits = unsafe { self.park_and_commit(m, g, reason, commit) };
+        if waits && locked {
+            self.stoplockedm(m)
+        }
+        waits
+    }
+
+    /// running → waiting, and then the commit, in this order (I-COMMIT). False: it does not wait after all, and is
+    /// runnable.
+    ///
+    /// # Safety
+    /// As [`gopark`].
+    unsafe fn park_and_commit(&self, m: &M, g: GRef, reason: WaitReason, commit: Commit) -> bool {
         self.dropg(m, g);
         if !mutant("park_after_commit") {
             self.park_g(m, g, reason)

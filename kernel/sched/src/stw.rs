@@ -200,7 +200,9 @@ impl Sched {
         }
         p.m.store(core::ptr::null_mut(), Relaxed);
         m.set_p(None);
-        self.put_tray_back(&mut gl, m);
+        if !mutant("tray_kept_at_stop") {
+            self.put_tray_back(&mut gl, m);
+        }
         gl.stopwait -= 1;
         // Release: pairs with the load in `stop_the_world`.
         self.stopwait.store(gl.stopwait, Release);

@@ -9,6 +9,8 @@
 mod handoff;
 #[path = "loom/idle.rs"]
 mod idle;
+#[path = "loom/locked.rs"]
+mod locked;
 #[path = "loom/park.rs"]
 mod park;
 #[path = "loom/ring.rs"]

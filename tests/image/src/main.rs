@@ -28,6 +28,7 @@ mod ipi;
 #[cfg(ringo_kernel)]
 mod leaks;
 mod locked;
+mod locked_p;
 #[cfg(ringo_kernel)]
 mod memory;
 mod pairs;
@@ -85,6 +86,7 @@ const AREAS: &[&[Test]] = &[
     idle::TESTS,
     ipi::TESTS,
     locked::TESTS,
+    locked_p::TESTS,
     pairs::TESTS,
     preempt::TESTS,
     queues::TESTS,

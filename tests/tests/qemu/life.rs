@@ -32,6 +32,13 @@ pub fn cases() -> Vec<Case> {
             all.push(Case::new("life", test).smp(smp));
         }
     }
+    for mode in [DEFAULT, NO_NET] {
+        for smp in [1, 2, 4] {
+            all.push(Case::new("life", "locked_mix").smp(smp).mode(mode));
+            let case = Case::new("life", "locked_hands_p_on").smp(smp).mode(mode);
+            all.push(case.arg("procs", u64::from(smp).div_ceil(2)));
+        }
+    }
     for test in [
         "life_large_closures",
         "timers_zero_and_max",

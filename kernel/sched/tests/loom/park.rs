@@ -8,9 +8,18 @@ use sched::{Commit, GRef, M, Sched};
 use std::sync::Arc;
 
 /// What a channel or a wait group is underneath: has it happened, and who waits for it?
-struct Wait {
+pub struct Wait {
     happened: bool,
     waiter: Option<GRef>,
+}
+
+/// Nothing has happened, nobody waits.
+pub fn new_event() -> SpinLock<Wait> {
+    let wait = Wait {
+        happened: false,
+        waiter: None,
+    };
+    SpinLock::new(Rank::Channel, wait)
 }
 
 struct Parked<'a> {
@@ -27,7 +36,7 @@ unsafe fn unlock(_: GRef, arg: usize) -> bool {
 }
 
 /// G 0 runs on `m` and waits for the event. True: it parked.
-fn wait(s: &Sched, m: &M, gs: &Gs, event: &SpinLock<Wait>) -> bool {
+pub fn wait(s: &Sched, m: &M, gs: &Gs, event: &SpinLock<Wait>) -> bool {
     let mut w = event.lock();
     if w.happened {
         return false;
@@ -49,7 +58,8 @@ fn wait(s: &Sched, m: &M, gs: &Gs, event: &SpinLock<Wait>) -> bool {
     unsafe { s.model_park(m, gs.g(0), commit) }
 }
 
-fn wake(s: &Sched, m: &M, event: &SpinLock<Wait>) {
+/// It happens: who waits is readied on `m`.
+pub fn wake(s: &Sched, m: &M, event: &SpinLock<Wait>) {
     let mut w = event.lock();
     w.happened = true;
     let waiter = w.waiter.take();
@@ -66,13 +76,7 @@ fn park_against_ready() {
         let (s, gs) = (sched(2, 2), Gs::new(1));
         let m0 = s.model_hold(0, 0, false);
         let m1 = s.model_hold(1, 1, false);
-        let event = Arc::new(SpinLock::new(
-            Rank::Channel,
-            Wait {
-                happened: false,
-                waiter: None,
-            },
-        ));
+        let event = Arc::new(new_event());
         gs.make_all_runnable();
         s.model_run(m0, gs.g(0));
         let waker = {
