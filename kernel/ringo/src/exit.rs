@@ -99,7 +99,7 @@ fn say_stats() {
     let c = crate::machine::counts();
     crate::fatal::say(format_args!(
         "\u{1}{{\"event\":\"stats\",\"since_start_ns\":{},\"switches\":{},\"steals\":{},\"stolen\":{},\"preemptions\":{},\"gave_way\":{},\"halts\":{},\"wakes\":{},\"timers\":{},{}}}\n",
-        sched::now_ns(),
+        sched::machine_now_ns(),
         c.switches,
         c.steals,
         c.stolen,

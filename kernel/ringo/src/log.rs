@@ -12,7 +12,7 @@ impl log::Log for Console {
         if self.enabled(r.metadata()) {
             crate::eprintln!(
                 "[{:>12.6} {:5} {}] {}",
-                sched::now_ns() as f64 / 1e9,
+                sched::machine_now_ns() as f64 / 1e9,
                 r.level(),
                 r.target(),
                 r.args()

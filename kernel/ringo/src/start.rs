@@ -93,7 +93,7 @@ unsafe fn prepare(cfg: Config, args: Vec<String>, cpus: usize) -> &'static Sched
 fn runtime_main() {
     let event = alloc::format!(
         "\u{1}{{\"event\":\"main\",\"since_start_ns\":{}}}\n",
-        sched::now_ns()
+        sched::machine_now_ns()
     );
     arch::control_write(event.as_bytes());
     log::info!(

@@ -7,14 +7,16 @@ use base::shim::Ordering::*;
 impl Sched {
     /// Called by an M that has just put itself on the idle list, with the lock, which it releases. A waker takes an M off
     /// the list under the same lock, so "all are on it" means that nobody is awake and nobody is being woken.
-    pub(crate) fn checkdead(&self, gl: SpinGuard<'_, Global>) {
+    ///
+    /// True: nothing can run before the next timer, and the clock is one that jumps there.
+    pub(crate) fn checkdead(&self, gl: SpinGuard<'_, Global>) -> bool {
         let idle = gl.midle.count_ones();
         if idle < self.mcount() || !self.main_started.load(Relaxed) {
-            return;
+            return false;
         }
         // Nobody is awake, so nobody stops or sets timers meanwhile.
         if self.allp.iter().map(|p| p.timers.live()).sum::<i64>() != 0 {
-            return;
+            return self.clock_is_virtual();
         }
         let queued = !gl.runq.is_empty() || gl.trays.iter().any(|t| !t.is_empty());
         drop(gl);
@@ -36,7 +38,8 @@ impl Sched {
     }
     /// Models end when nobody is awake: they look at what was found then.
     #[cfg(ringo_loom)]
-    fn dead(&self, _: &str) {
-        crate::models::all_idle(self)
+    fn dead(&self, _: &str) -> bool {
+        crate::models::all_idle(self);
+        false
     }
 }

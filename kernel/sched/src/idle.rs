@@ -348,7 +348,7 @@ impl Sched {
         self.allp
             .iter()
             .filter(|p| self.watched_by_idle(p))
-            .map(|p| p.timers.min_when_ns())
+            .map(|p| self.timer_deadline_ns(p))
             .min()
             .unwrap_or(NEVER)
     }
@@ -356,7 +356,7 @@ impl Sched {
     /// A timer was added that fires at `when_ns`. If only idle Ms watch over it and none wakes early enough, start one:
     /// it will find nothing, and become the timekeeper (Go: `wakeNetPoller`).
     pub(crate) fn wake_timekeeper(&self, when_ns: u64) {
-        if self.cpus_tick() {
+        if self.cpus_tick() || self.clock_is_virtual() {
             return;
         }
         if !mutant("timer_no_fence") {
@@ -389,11 +389,16 @@ impl Sched {
                 gl.poll_m = Some(m.id() as u32);
                 self.poll_until_ns.store(deadline_ns, Relaxed);
             }
-            self.checkdead(gl);
+            let jumps = self.checkdead(gl);
             if tray {
                 self.wakep()
             }
-            let woken = self.park(m, if keeps_time { deadline_ns } else { NEVER });
+            let woken = if jumps {
+                self.jump_clock();
+                false
+            } else {
+                self.park(m, if keeps_time { deadline_ns } else { NEVER })
+            };
             if woken || !self.leave_idle_list(m) {
                 return;
             }

@@ -26,6 +26,7 @@
 //! | how a G is born and dies | `newproc` |
 //! | how a G stays on one CPU | `locked` |
 //! | what becomes of the P of a G that blocks its CPU | `handoff` |
+//! | what time it is for the program | `clock` |
 //! | how a G loses its CPU | `preempt` `tick` `wakeup` `sysmon` |
 //! | how everybody stops at once, how Ps come and go | `stw` |
 //! | what happens when nobody can go on | `deadlock` |
@@ -38,6 +39,7 @@
 // Models have no CPUs that halt, and so no use for some of what surrounds that.
 #![cfg_attr(ringo_loom, allow(dead_code, unused_imports))]
 
+mod clock;
 mod deadlock;
 mod dump;
 mod g;
@@ -74,6 +76,7 @@ pub mod timer;
 pub mod timers;
 mod wakeup;
 
+pub use clock::{machine_now_ns, now_ns};
 pub use dump::{CreatedBy, GInfo};
 pub use g::{ExitHook, G, GRef, GStatus, WaitReason};
 pub use gqueue::GQueue;
@@ -87,7 +90,7 @@ pub use park::{Commit, current, gopark, goready, goyield, park_unlock, try_curre
 pub use preempt::{checkpoint, safe_point};
 pub use runq::{RING, RunQueue};
 pub use sched::{Hooks, Sched};
-pub use sleep::{now_ns, sleep_ns, sleep_until_ns};
+pub use sleep::{sleep_ns, sleep_until_ns};
 pub use steal::StealOrder;
 pub use stw::StopReason;
 

@@ -79,6 +79,8 @@ pub struct Sched {
     pub(crate) npolling: AtomicU32,
     /// When `Global::poll_m` wakes (I-GLOBAL).
     pub(crate) poll_until_ns: AtomicU64,
+    /// The program's clock where it is not the machine's: `clock.rs`.
+    pub(crate) virtual_ns: AtomicU64,
     pub(crate) sysmon: Sysmon,
     pub(crate) measured: Measured,
     pub(crate) schedtrace: SchedTrace,
@@ -105,6 +107,7 @@ impl Sched {
             1 <= procs && procs <= cpus && cpus <= arch::MAX_CPUS,
             "{procs} Ps on {cpus} CPUs"
         );
+        crate::clock::note(&cfg);
         let seed = cfg.seed.unwrap_or_else(arch::now_ns);
         let all_idle = if procs == 64 {
             u64::MAX
@@ -142,6 +145,7 @@ impl Sched {
             needspinning: AtomicU32::new(0),
             npolling: AtomicU32::new(0),
             poll_until_ns: AtomicU64::new(NEVER),
+            virtual_ns: AtomicU64::new(0),
             sysmon: Sysmon::new(),
             measured: Measured::new(cpus),
             schedtrace: SchedTrace::new(&cfg),

@@ -115,7 +115,7 @@ impl Sched {
                 m.chain.store(CHAIN_OVER, Relaxed)
             }
         } else if !p.timers.is_empty() {
-            self.run_timers(m, p, arch::now_ns());
+            self.run_timers(m, p, self.timers_now_ns(arch::now_ns()));
         }
         if cfg!(not(ringo_kernel)) && self.cfg.schedtrace != 0 {
             self.sysmon(m, arch::now_ns())

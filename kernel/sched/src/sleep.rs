@@ -1,5 +1,6 @@
 //! `sleep`: a timer that readies the sleeper (Go: time.go, `timeSleep`, `goroutineReady`).
 
+use crate::clock::now_ns;
 use crate::g::{G, GRef, WaitReason};
 use crate::m::M;
 use crate::p::P;
@@ -8,12 +9,6 @@ use crate::sched::Sched;
 use crate::schedule::m_on_g0;
 use crate::timers::TimerFn;
 use base::PreemptGuard;
-
-/// Nanoseconds since the machine started; never goes back.
-#[inline]
-pub fn now_ns() -> u64 {
-    arch::now_ns()
-}
 
 /// Sleep for at least `ns` nanoseconds. 0 returns at once; a sum beyond the clock's range means for ever.
 pub fn sleep_ns(ns: u64) {

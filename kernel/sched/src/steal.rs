@@ -134,7 +134,7 @@ impl Sched {
         if victim.timers.is_empty() || !self.watched_by_idle(victim) {
             return false;
         }
-        let now_ns = arch::now_ns();
+        let now_ns = self.timers_now_ns(arch::now_ns());
         victim.timers.min_when_ns() <= now_ns && self.run_timers(m, victim, now_ns)
     }
 }

@@ -166,6 +166,7 @@ impl Sched {
     }
 
     fn timer_is_overdue(&self, now_ns: u64) -> bool {
+        let now_ns = self.timers_now_ns(now_ns);
         self.allp
             .iter()
             .any(|p| p.timers.min_when_ns().saturating_add(OVERDUE_NS) < now_ns)

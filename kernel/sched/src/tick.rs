@@ -18,7 +18,7 @@ impl Sched {
         let now_ns = arch::now_ns();
         m.next_tick_ns.store(now_ns + self.slice_ns(), Relaxed);
         m.tick_saw.store(p.schedtick(), Relaxed);
-        if p.timers.min_when_ns() <= now_ns {
+        if p.timers.min_when_ns() <= self.timers_now_ns(now_ns) {
             arch::raise_pending(arch::PENDING_TIMER); // the next look for work runs them; an interrupt would come late
         } else {
             self.arm(m, p)
@@ -33,7 +33,7 @@ impl Sched {
         }
         let next_tick_ns = m.next_tick_ns.load(Relaxed);
         let deadline_ns = next_tick_ns
-            .min(p.timers.min_when_ns())
+            .min(self.timer_deadline_ns(p))
             .min(p.wakeup.check_ns())
             .min(self.sysmon_deadline(m));
         if deadline_ns != m.armed_ns.load(Relaxed) {
@@ -105,7 +105,7 @@ impl Sched {
 
     /// Due timers and the slice check. True: the slice is over.
     pub(crate) fn serve_clock(&self, m: &M, p: &P, now_ns: u64) -> bool {
-        self.run_timers(m, p, now_ns);
+        self.run_timers(m, p, self.timers_now_ns(now_ns));
         if now_ns < m.next_tick_ns.load(Relaxed) {
             return false;
         }

@@ -189,6 +189,26 @@ impl Timers {
         Some(what)
     }
 
+    /// Deadline of the first that will fire. Stale entries before it are taken out.
+    pub(crate) fn first_live_ns(&self) -> u64 {
+        let mut stale = Vec::new();
+        let mut h = self.heap.lock();
+        let first = loop {
+            match h.entries.first() {
+                None => break NEVER,
+                Some(e) if e.is_stale() => {
+                    self.uncount_stale();
+                    stale.push(h.pop())
+                }
+                Some(e) => break e.when_ns,
+            }
+        };
+        self.publish(&h);
+        drop(h);
+        stale.into_iter().for_each(What::release);
+        first
+    }
+
     /// Run what is due; how many ran. The lock is free while they run.
     pub fn run_due(&self, now_ns: u64) -> u32 {
         let mut ran = 0;

@@ -15,6 +15,8 @@ pub const TESTS: &[Test] = &[
     ("clock_over_gomaxprocs", clock_over_gomaxprocs),
     ("clock_context_storm", clock_context_storm),
     ("clock_stopped_is_dead", clock_stopped_is_dead),
+    ("clock_virtual", clock_virtual),
+    ("clock_virtual_deadlock", clock_virtual_deadlock),
 ];
 
 const MS: Duration = Duration::from_millis(1);
@@ -190,4 +192,78 @@ fn clock_stopped_is_dead() -> Outcome {
     ticker.stop();
     timer.recv();
     Err("a stopped timer fired".to_owned())
+}
+
+/// Go: FakeTime, and with `clock=virtual` more of it: days pass in no time, everything fires exactly at its deadline, and a
+/// loop that only computes takes none.
+fn clock_virtual() -> Outcome {
+    let begin = Instant::now();
+    let computed = spawn(|| {
+        let begin = Instant::now();
+        (0..1_000_000u64).for_each(|n| _ = core::hint::black_box(n));
+        begin.elapsed()
+    });
+    ensure!(computed.join().is_zero(), "computing took time");
+    let gs: Vec<_> = (1..=50)
+        .map(|i| {
+            spawn(move || {
+                let begin = Instant::now();
+                sleep(i * HOUR);
+                let slept = begin.elapsed();
+                (slept, i)
+            })
+        })
+        .collect();
+    for g in gs {
+        let (slept, i) = g.join();
+        ensure!(slept == i * HOUR, "{slept:?} of {i} hours");
+    }
+    ensure!(begin.elapsed() == 50 * HOUR, "{:?}", begin.elapsed());
+
+    let ticker = Ticker::new(7 * MS);
+    let (mut ticks, mut timeouts) = (0, 0);
+    let end = Timer::new(70 * MS + MS / 2);
+    let begin = Instant::now();
+    loop {
+        select! {
+            recv(ticker.receiver()) -> at => {
+                ticks += 1;
+                ensure!(at == Some(begin + ticks * 7 * MS), "tick {ticks} at {at:?}");
+            }
+            recv(end.receiver()) -> _at => break,
+            default(2 * MS) => timeouts += 1,
+        }
+    }
+    ensure!(
+        ticks == 10 && timeouts == 30,
+        "{ticks} ticks, {timeouts} timeouts"
+    );
+    ensure!(begin.elapsed() == 70 * MS + MS / 2, "{:?}", begin.elapsed());
+
+    ticker.stop(); // or the clock would stop half a million times on the way
+    let (ctx, _cancel) = Context::background().with_timeout(HOUR);
+    ctx.done().recv();
+    ensure!(
+        begin.elapsed() == HOUR + 70 * MS + MS / 2,
+        "{:?}",
+        begin.elapsed()
+    );
+    // What lies behind the clock is due at once.
+    Timer::new(Duration::ZERO).recv();
+    drop(after(HOUR));
+    ensure!(
+        begin.elapsed() < 2 * HOUR,
+        "a timer that was dropped moved the clock"
+    );
+    Ok(())
+}
+
+/// A deadlock is seen with a clock that jumps as well.
+fn clock_virtual_deadlock() -> Outcome {
+    sleep(HOUR);
+    let timer = Timer::new(HOUR);
+    timer.stop();
+    let (_tx, rx) = chan::<u8>(0);
+    rx.recv();
+    Err("something came".to_owned())
 }

@@ -35,8 +35,8 @@ const WRONG: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "not there yet",
-        &["hello", "--set", "clock=virtual"],
-        &["clock"],
+        &["hello", "--set", "netpoll=block"],
+        &["netpoll"],
     ),
     ("no CPU", &["hello", "--smp", "0"], &["--smp", "1..=64"]),
     (

@@ -23,6 +23,20 @@ pub fn cases() -> Vec<Case> {
                     .exit(2)
                     .says("all goroutines are asleep - deadlock!"),
             );
+            all.push(
+                Case::new("clock", "clock_virtual")
+                    .smp(smp)
+                    .mode(mode)
+                    .word("clock=virtual"),
+            );
+            all.push(
+                Case::new("clock", "clock_virtual_deadlock")
+                    .smp(smp)
+                    .mode(mode)
+                    .word("clock=virtual")
+                    .exit(2)
+                    .says("all goroutines are asleep - deadlock!"),
+            );
         }
     }
     all

@@ -144,7 +144,7 @@ pub const KEYS: &[Key] = &[
     Key::only("netpoll", Values::Words(Netpoll::WORDS), "park"),
     Key::user("policy", Values::Words(Policy::WORDS)),
     Key::user("stack_kib", Values::PowerOfTwo(16, 1024)),
-    Key::only("clock", Values::Words(Clock::WORDS), "real"),
+    Key::user("clock", Values::Words(Clock::WORDS)),
     Key::user("seed", Values::Number(0, u64::MAX)),
     Key::user("schedtrace", Values::Number(0, 3_600_000)),
     Key::user("scheddetail", Values::Words(&["0", "1"])),

@@ -289,3 +289,28 @@ fn many_on_one_ticker() {
         assert!(ticks > 100, "{ticks} ticks in 2000 waits");
     });
 }
+
+/// The same scheduler with a clock that jumps, on the host machine.
+#[test]
+fn virtual_clock() {
+    let cfg = base::config::Config {
+        procs: Some(2),
+        clock: base::config::Clock::Virtual,
+        ..base::config::Config::DEFAULT
+    };
+    let real = std::time::Instant::now();
+    sched::testing::run_with(cfg, 2, || {
+        let begin = Instant::now();
+        let gs: std::vec::Vec<_> = (1..=20)
+            .map(|i| {
+                crate::spawn(move || {
+                    sleep(i * HOUR);
+                    select! { recv(never::<()>()) -> _v => {}, default(HOUR) => {} }
+                })
+            })
+            .collect();
+        gs.into_iter().for_each(crate::JoinHandle::join);
+        assert_eq!(begin.elapsed(), 21 * HOUR);
+    });
+    assert!(real.elapsed() < HOUR);
+}

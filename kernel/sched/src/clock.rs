@@ -1,0 +1,93 @@
+//! What time it is for the program: the machine's time, or with `clock=virtual` one that stands still while anything can
+//! run, and jumps to the next timer when nothing can (Go: proc.go, `checkdead` with `faketime`).
+//!
+//! So sleeps take no time, a program's output depends on no speed, and an hour's timeout is tested in a millisecond.
+//! Slices, sysmon and everything else that is about CPUs goes by the machine's time all the same.
+
+use crate::m::M;
+use crate::p::P;
+use crate::sched::Sched;
+use crate::timers::NEVER;
+use base::PreemptGuard;
+use base::config::{Clock, Config};
+use base::shim::Ordering::*;
+use core::sync::atomic::AtomicBool;
+
+/// Is there any scheduler with such a clock? Where there is none, reading the clock is one load more than the machine's.
+static ANY: AtomicBool = AtomicBool::new(false);
+
+/// A scheduler is made.
+pub(crate) fn note(cfg: &Config) {
+    if cfg.clock == Clock::Virtual {
+        ANY.store(true, Relaxed)
+    }
+}
+
+/// Nanoseconds since the machine started, by the program's clock; never goes back.
+#[inline]
+pub fn now_ns() -> u64 {
+    if ANY.load(Relaxed) {
+        virtual_now_ns()
+    } else {
+        arch::now_ns()
+    }
+}
+
+/// The same by the machine's clock, whatever the program's is.
+#[inline]
+pub fn machine_now_ns() -> u64 {
+    arch::now_ns()
+}
+
+#[cold]
+fn virtual_now_ns() -> u64 {
+    if arch::m_ptr().is_null() {
+        return arch::now_ns(); // before the scheduler runs
+    }
+    let guard = PreemptGuard::new();
+    M::current(&guard).sched().timers_now_ns(arch::now_ns())
+}
+
+impl Sched {
+    #[inline]
+    pub(crate) fn clock_is_virtual(&self) -> bool {
+        self.cfg.clock == Clock::Virtual
+    }
+
+    /// What timers go by, when it is `machine_ns` for the machine.
+    #[inline]
+    pub(crate) fn timers_now_ns(&self, machine_ns: u64) -> u64 {
+        if self.clock_is_virtual() {
+            self.virtual_ns.load(Acquire)
+        } else {
+            machine_ns
+        }
+    }
+
+    /// When, by the machine's clock, `p`'s earliest timer is due. A virtual clock does not get there by waiting.
+    #[inline]
+    pub(crate) fn timer_deadline_ns(&self, p: &P) -> u64 {
+        let when_ns = p.timers.min_when_ns();
+        if !self.clock_is_virtual() {
+            when_ns
+        } else if when_ns <= self.virtual_ns.load(Acquire) {
+            0
+        } else {
+            NEVER
+        }
+    }
+
+    /// Every M is idle, and the caller's M is the last that went: the clock goes to the next timer.
+    pub(crate) fn jump_clock(&self) {
+        let first_ns = self
+            .allp
+            .iter()
+            .map(|p| p.timers.first_live_ns())
+            .min()
+            .unwrap_or(NEVER);
+        if first_ns != NEVER {
+            // Release: pairs with the loads above.
+            self.virtual_ns.fetch_max(first_ns, AcqRel);
+        }
+    }
+}
