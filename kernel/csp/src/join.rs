@@ -46,7 +46,7 @@ where
 /// it owns stays counted. It first waits for the goroutines of [`scope`](crate::scope())s that it is inside of, since they
 /// may borrow from its stack.
 pub fn goexit() -> ! {
-    crate::scope::wait_for_open_scopes();
+    crate::frames::leave_all();
     sched::goexit()
 }
 

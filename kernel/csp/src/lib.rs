@@ -8,6 +8,7 @@ extern crate alloc;
 
 pub mod chan;
 pub mod context;
+mod frames;
 pub mod join;
 pub mod scope;
 mod select_macro;

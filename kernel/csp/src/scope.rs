@@ -1,5 +1,6 @@
 //! Goroutines that borrow from their creator's stack.
 
+use crate::frames::Frame;
 use crate::join::Packet;
 use crate::sync::Counter;
 use alloc::sync::Arc;
@@ -32,40 +33,42 @@ where
         scope: PhantomData,
         env: PhantomData,
     };
-    let me = sched::current();
     let open = Open {
+        frame: Frame::new(Open::leave),
         running: &scope.running,
-        outer: me.scope_head() as *const Open,
     };
-    // SAFETY: this is `me`, and `open` stays in this frame until it is taken off again.
-    unsafe { me.set_scope_head(&raw const open as usize) };
-    let value = f(&scope);
-    scope.running.wait(WaitReason::Join);
-    // SAFETY: this is `me`; the outer scope is still open.
-    unsafe { me.set_scope_head(open.outer as usize) };
+    // SAFETY: `leave` is for an `Open`, and the counter it names is in this frame.
+    let value = unsafe {
+        Frame::within(
+            &open,
+            |o| &o.frame,
+            || {
+                let value = f(&scope);
+                scope.running.wait(WaitReason::Join);
+                value
+            },
+        )
+    };
     value
 }
 
-/// One scope that a goroutine is inside of, on its own stack. The innermost is found through the G's `scope_head`;
-/// it is 0 again when the goroutine ends.
+/// One scope that a goroutine is inside of.
+#[repr(C)]
 struct Open {
+    frame: Frame,
     running: *const Arc<Counter>,
-    outer: *const Open,
 }
 
-/// Waits for all goroutines that may borrow from the calling one's stack: it is about to end without returning from its
-/// frames.
-pub(crate) fn wait_for_open_scopes() {
-    let me = sched::current();
-    let mut at = me.scope_head() as *const Open;
-    while !at.is_null() {
-        // SAFETY: the frames of open scopes are above us on this very stack.
-        let (running, outer) = unsafe { (&*(*at).running, (*at).outer) };
-        running.wait(WaitReason::Join);
-        at = outer;
+impl Open {
+    /// Waits for all goroutines that may borrow from the calling one's stack: it is about to end.
+    ///
+    /// # Safety
+    ///
+    /// `frame` is that of an `Open` whose scope is open.
+    unsafe fn leave(frame: *const Frame) {
+        // SAFETY: the caller's promise; the counter lies in the scope's frame on this stack.
+        unsafe { (*(*frame.cast::<Open>()).running).wait(WaitReason::Join) }
     }
-    // SAFETY: this is `me`; no scope is open any more.
-    unsafe { me.set_scope_head(0) };
 }
 
 /// Where [`scope`]'s goroutines are started.

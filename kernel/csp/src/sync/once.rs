@@ -1,5 +1,6 @@
 //! Things that happen once (Go: `sync.Once`, `sync.OnceValue`).
 
+use crate::frames::Frame;
 use crate::waitq::{WaitQueue, Waiter};
 use base::{Rank, SpinLock};
 use core::cell::UnsafeCell;
@@ -15,7 +16,16 @@ const DONE: u32 = 2;
 
 /// Runs one function once, whoever comes; all who come meanwhile wait until it has returned.
 ///
-/// A function that ends its goroutine by [`goexit`](crate::goexit) never returns: those who wait do so for ever.
+/// A function that ends its goroutine by [`goexit`](crate::goexit) has run as well (Go: the same).
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// static START: csp::sync::Once = csp::sync::Once::new();
+/// START.call_once(|| println!("once"));
+/// START.call_once(|| unreachable!());
+/// assert!(START.is_completed());
+/// # });
+/// ```
 pub struct Once {
     state: AtomicU32,
     waiters: SpinLock<WaitQueue>,
@@ -41,7 +51,7 @@ impl Once {
     #[inline]
     pub fn call_once<F: FnOnce()>(&self, f: F) {
         if !self.is_completed() {
-            self.call_slow(f);
+            self.call_slow(f, DONE);
         }
     }
 
@@ -52,30 +62,79 @@ impl Once {
         self.state.load(Ordering::Acquire) == DONE
     }
 
+    /// `abandoned`: the state if `f` ends its goroutine.
     #[cold]
-    fn call_slow<F: FnOnce()>(&self, f: F) {
-        if self
-            .state
-            .compare_exchange(NEW, RUNNING, Ordering::Acquire, Ordering::Acquire)
-            .is_ok()
-        {
-            f();
-            let mut waiters = self.waiters.lock();
-            // Under the lock: who sees RUNNING there is in the list before we look.
-            self.state.store(DONE, Ordering::Release);
-            let batch = waiters.pop_all();
-            drop(waiters);
-            batch.ready(true);
-            return;
+    fn call_slow<F: FnOnce()>(&self, f: F, abandoned: u32) {
+        let mut f = Some(f);
+        while !self.is_completed() {
+            if self
+                .state
+                .compare_exchange(NEW, RUNNING, Ordering::Acquire, Ordering::Acquire)
+                .is_err()
+            {
+                self.wait();
+                continue;
+            }
+            let running = Running {
+                frame: Frame::new(Running::leave),
+                once: self,
+                abandoned,
+            };
+            // SAFETY: `leave` is for a `Running`, and `self` outlives this frame.
+            unsafe { Frame::within(&running, |r| &r.frame, || f.take().map_or((), |f| f())) };
+            return self.end(DONE);
         }
+    }
+
+    /// The function has ended.
+    fn end(&self, state: u32) {
         let mut waiters = self.waiters.lock();
-        if self.is_completed() {
+        // Under the lock: who sees RUNNING there is in the list before we look.
+        self.state.store(state, Ordering::Release);
+        let batch = waiters.pop_all();
+        drop(waiters);
+        batch.ready(true);
+    }
+
+    /// Waits until the function has ended.
+    fn wait(&self) {
+        let mut waiters = self.waiters.lock();
+        if self.state.load(Ordering::Acquire) != RUNNING {
             return;
         }
         let w = Waiter::new(ptr::null_mut());
         // SAFETY: `w` lives in this frame, which we leave only once it was popped.
         unsafe { waiters.push_back(&w) };
         sched::park_unlock(waiters, WaitReason::SyncMutexLock);
+    }
+}
+
+#[cfg(test)]
+impl Once {
+    /// 0: its function has not been started.
+    pub(crate) fn state_for_test(&self) -> u32 {
+        self.state.load(Ordering::Acquire)
+    }
+}
+
+/// A function that is under way, in the frame that runs it.
+#[repr(C)]
+struct Running<'a> {
+    frame: Frame,
+    once: &'a Once,
+    abandoned: u32,
+}
+
+impl Running<'_> {
+    /// The function ends its goroutine.
+    ///
+    /// # Safety
+    ///
+    /// `frame` is that of a `Running` whose function runs.
+    unsafe fn leave(frame: *const Frame) {
+        // SAFETY: the caller's promise.
+        let running = unsafe { &*frame.cast::<Running<'_>>() };
+        running.once.end(running.abandoned)
     }
 }
 
@@ -123,14 +182,19 @@ impl<T> OnceLock<T> {
             .then(|| unsafe { (*self.value.get()).assume_init_ref() })
     }
 
-    /// The value; made by `f` if there is none yet. Who comes while `f` runs waits.
+    /// The value; made by `f` if there is none yet. Who comes while `f` runs waits; if `f` ends its goroutine, the next one
+    /// makes it.
     pub fn get_or_init<F: FnOnce() -> T>(&self, f: F) -> &T {
-        self.once.call_once(|| {
+        if let Some(value) = self.get() {
+            return value;
+        }
+        let make = || {
             let value = f();
-            // SAFETY: `call_once` runs one closure, and nobody reads before it is completed.
+            // SAFETY: one such closure runs at a time, and nobody reads before it is completed.
             unsafe { (*self.value.get()).write(value) };
-        });
-        // SAFETY: `call_once` returns when the value was written.
+        };
+        self.once.call_slow(make, NEW);
+        // SAFETY: completed means written: a closure that ended its goroutine leaves it to the next one.
         unsafe { (*self.value.get()).assume_init_ref() }
     }
 
