@@ -38,7 +38,7 @@ where
         running: &scope.running,
     };
     // SAFETY: `leave` is for an `Open`, and the counter it names is in this frame.
-    let value = unsafe {
+    unsafe {
         Frame::within(
             &open,
             |o| &o.frame,
@@ -48,8 +48,7 @@ where
                 value
             },
         )
-    };
-    value
+    }
 }
 
 /// One scope that a goroutine is inside of.

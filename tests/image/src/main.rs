@@ -45,6 +45,7 @@ mod selects;
 mod stacks;
 mod stress;
 mod stw;
+mod syncs;
 mod timers;
 mod wake;
 mod wakeup;
@@ -76,6 +77,7 @@ const AREAS: &[&[Test]] = &[
     clocks::TESTS,
     burden::TESTS,
     selects::TESTS,
+    syncs::TESTS,
     disk::TESTS,
     dumps::TESTS,
     exit_rules::TESTS,

@@ -1,4 +1,4 @@
-//! Channels and `select!`.
+//! Channels, `select!` and `sync`.
 
 use tests::{Case, DEFAULT, NO_NET};
 
@@ -23,6 +23,16 @@ const TESTS: &[&str] = &[
     "select_same_channel_twice",
     "select_closed_and_never",
     "select_close_wakes_all",
+    "sync_handoff",
+    "sync_semaphore_hammer",
+    "sync_mutex_hammer",
+    "sync_mutex_fairness",
+    "sync_wait_group_rounds",
+    "sync_cond_signal",
+    "sync_cond_generations",
+    "sync_cond_broadcast",
+    "sync_cond_race",
+    "sync_once_crowd",
 ];
 
 pub fn cases() -> Vec<Case> {
