@@ -95,7 +95,10 @@ pub fn pump(mut from: impl Read, mut each: impl FnMut(&[u8])) {
     }
 }
 
-/// Writes the console's input. Returns when there is no more or the machine is gone.
+/// Ctrl-D.
+const END_OF_INPUT: u8 = 4;
+
+/// Writes the console's input, and at its end Ctrl-D. Returns when there is no more or the machine is gone.
 pub fn feed(input: &Input, mut to: impl Write) {
     match input {
         Input::Nothing => {}
@@ -110,7 +113,8 @@ pub fn feed(input: &Input, mut to: impl Write) {
             let mut buffer = [0; 4096];
             while !gone {
                 match own.read(&mut buffer) {
-                    Ok(0) => return,
+                    // A serial line has no end: the byte that a keyboard sends for it.
+                    Ok(0) => return drop(to.write_all(&[END_OF_INPUT])),
                     Ok(n) => gone = to.write_all(&buffer[..n]).is_err(),
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(_) => return,

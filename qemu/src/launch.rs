@@ -25,7 +25,7 @@ use crate::failure::Doing;
 use crate::progress::Progress;
 use crate::qemu_args::{self, Descriptors};
 use crate::qmp::Monitor;
-use crate::streams::{LineStart, Streams, Told};
+use crate::streams::{Begun, LineStart, Streams, Told};
 use crate::symbols::Symbols;
 use crate::watch::{Seen, watch};
 use crate::{Accel, Failure, Input, Machine, Outcome, Output, Result, Root};
@@ -141,6 +141,7 @@ fn start(
     };
     let streams = Streams {
         line_start: LineStart::default(),
+        begun: Begun::default(),
         tell,
         symbols,
         booting,
@@ -156,6 +157,7 @@ fn attach(machine: &Machine, running: &mut Running, streams: Streams, control: P
         let reader = thread::spawn(move || streams.pass_console(from, sink));
         running.readers.push(reader);
     }
+    let begun = streams.begun.clone();
     let sink = running.stderr.clone();
     let reader = thread::spawn(move || streams.pass_control(control, sink));
     running.readers.push(reader);
@@ -172,7 +174,10 @@ fn attach(machine: &Machine, running: &mut Running, streams: Streams, control: P
             Some(_) => Input::Nothing,
             None => machine.input.clone(),
         };
-        thread::spawn(move || console::feed(&input, to));
+        thread::spawn(move || {
+            begun.wait();
+            console::feed(&input, to)
+        });
     }
 }
 

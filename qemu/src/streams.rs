@@ -55,11 +55,38 @@ impl Default for LineStart {
     }
 }
 
+/// Whether the machine has said anything. Its serial port swallows what comes before it is set up, and it is when anything
+/// is said.
+#[derive(Clone, Default)]
+pub struct Begun(Arc<(Mutex<bool>, Condvar)>);
+
+impl Begun {
+    /// Longest wait: a guest may wait for its input before it says a word.
+    const PATIENCE: Duration = Duration::from_secs(3);
+
+    fn say(&self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.1.notify_all();
+    }
+
+    /// Waits for it.
+    pub fn wait(&self) {
+        let begun = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = self
+            .0
+            .1
+            .wait_timeout_while(begun, Self::PATIENCE, |begun| !*begun);
+        drop(wait);
+    }
+}
+
 /// What they share.
 #[derive(Clone)]
 pub struct Streams {
     /// Where the console stands.
     pub line_start: LineStart,
+    /// Whether there was anything.
+    pub begun: Begun,
     /// To the one that waits.
     pub tell: Sender<Told>,
     /// Names for backtraces.
@@ -75,6 +102,7 @@ impl Streams {
         let mut gone = false;
         console::pump(from, |bytes| {
             self.booting.clear();
+            self.begun.say();
             // A machine that nobody listens to is still emptied, so that it never waits for its console.
             if !gone && sink.feed(bytes).is_err() {
                 gone = true;
@@ -92,6 +120,7 @@ impl Streams {
         console::pump(from, |bytes| {
             let now = Instant::now();
             self.booting.clear();
+            self.begun.say();
             let event = |value| drop(self.tell.send(Told::Event(now, value)));
             let text = |text: &[u8]| {
                 self.line_start.wait();

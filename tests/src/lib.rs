@@ -11,7 +11,7 @@ mod table;
 
 pub use case::{Case, Expect, figure};
 pub use image::{demo, image, mutant, root, runner};
-pub use ringo_runner::{Accel, Board, Outcome};
+pub use ringo_runner::{Accel, Board, Input, Outcome};
 pub use runner::{RunnerOutput, run_runner};
 pub use table::{median, note, summary};
 

@@ -44,9 +44,26 @@ pub fn panic_console_write(bytes: &[u8]) {
     drop(unit);
 }
 
-/// A byte of the console's input; none here, a program on the host reads stdin itself.
+/// The next byte of stdin, if there is one; at its end Ctrl-D, as from a terminal.
 pub fn console_read() -> Option<u8> {
-    None
+    const END_OF_INPUT: u8 = 4;
+    let mut ready = libc::pollfd {
+        fd: libc::STDIN_FILENO,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let mut byte = 0u8;
+    // SAFETY: one descriptor, one byte, both live.
+    unsafe {
+        if libc::poll(&raw mut ready, 1, 0) < 1 {
+            return None;
+        }
+        match libc::read(libc::STDIN_FILENO, (&raw mut byte).cast(), 1) {
+            1 => Some(byte),
+            0 => Some(END_OF_INPUT),
+            _ => None,
+        }
+    }
 }
 
 /// Writes to the control channel, stderr. Lines that start with byte 1 are for the runner of the bare machine and are

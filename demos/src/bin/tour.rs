@@ -55,6 +55,10 @@ fn main() -> Result<(), String> {
         points.len(),
         machine::since_start()
     );
+    if ringo::shell::is_wanted() {
+        println!("A shell: help lists its commands, exit ends the machine.");
+        ringo::shell::run()
+    }
     if failed == 0 {
         Ok(())
     } else {

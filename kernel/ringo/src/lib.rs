@@ -39,6 +39,7 @@ pub mod machine;
 pub mod metrics;
 pub mod prelude;
 pub mod print;
+pub mod shell;
 pub mod start;
 pub mod termination;
 

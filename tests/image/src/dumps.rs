@@ -13,6 +13,10 @@ pub const TESTS: &[Test] = &[
     ("dump_minutes", dump_minutes),
     ("dump_from_everywhere", dump_from_everywhere),
     ("no_helper_goroutines", no_helper_goroutines),
+    ("shell", || {
+        ringo::shell::run();
+        Ok(())
+    }),
 ];
 
 static STOP: AtomicBool = AtomicBool::new(false);

@@ -26,6 +26,7 @@ mod locked;
 mod memory;
 mod programs;
 mod regs;
+mod shell;
 mod stacks;
 mod stw;
 mod switches;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         fatal::cases(),
         figures::cases(),
         dumps::cases(),
+        shell::cases(),
         leaks::cases(),
         exit_rules::cases(),
         disk::cases(),
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         .map(tests::Case::trial)
         .collect();
     trials.extend(programs::trials());
+    trials.extend(shell::trials());
     trials.extend(bad_input::trials());
     trials.extend(boots::trials());
     trials.extend(idle::trials());
