@@ -55,6 +55,18 @@ pub fn chan<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 }
 
 /// A channel on which nothing ever comes, and which is never closed (Go: a nil channel).
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::{chan, never, select};
+/// let (tx, rx) = chan::<u32>(1);
+/// tx.send(1).unwrap();
+/// // A case that is off.
+/// let off = never();
+/// let got = select! { recv(off) -> v => v, recv(rx) -> v => v };
+/// assert_eq!(got, Some(1));
+/// # });
+/// ```
 pub const fn never<T>() -> Receiver<T> {
     Receiver { chan: None }
 }
@@ -90,11 +102,40 @@ pub(crate) fn of_timer<T>(
 }
 
 /// The sending side of a channel. A clone is another handle to the same side.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::{TrySendError, chan};
+/// let (tx, rx) = chan::<u32>(1);
+/// tx.send(1).unwrap();
+/// assert_eq!((tx.len(), tx.capacity(), tx.is_empty()), (1, 1, false));
+/// assert_eq!(tx.try_send(2), Err(TrySendError::Full(2)));
+/// assert!(tx.close() && tx.is_closed() && !tx.close());
+/// assert_eq!(tx.send(3).unwrap_err().0, 3); // here Go panics
+/// assert_eq!(rx.recv(), Some(1));
+/// # });
+/// ```
 pub struct Sender<T> {
     chan: Arc<Chan<T>>,
 }
 
 /// The receiving side of a channel. A clone is another handle to the same side: each value goes to one receiver.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::{TryRecvError, chan};
+/// let (tx, rx) = chan::<u32>(3);
+/// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+/// for i in 0..3 {
+///     tx.clone().send(i).unwrap();
+/// }
+/// assert_eq!((rx.recv(), rx.len(), rx.capacity()), (Some(0), 2, 3));
+/// drop(tx); // the last sender closes
+/// assert!(rx.is_closed());
+/// assert_eq!(rx.iter().collect::<Vec<_>>(), [1, 2]);
+/// assert_eq!((rx.recv(), rx.try_recv()), (None, Err(TryRecvError::Closed)));
+/// # });
+/// ```
 pub struct Receiver<T> {
     chan: Option<Arc<Chan<T>>>,
 }

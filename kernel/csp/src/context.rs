@@ -23,6 +23,16 @@ use core::fmt;
 use node::{Child, Func, Node};
 
 /// Why a context ended.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::{context::{Context, ContextError}, time::Duration};
+/// let (ctx, _cancel) = Context::background().with_timeout(Duration::from_millis(1));
+/// ctx.done().recv();
+/// assert_eq!(ctx.err(), Some(ContextError::DeadlineExceeded));
+/// assert_eq!(ctx.err().unwrap().to_string(), "context deadline exceeded");
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContextError {
     /// Somebody cancelled it.
@@ -69,12 +79,37 @@ pub struct Context {
 }
 
 /// Cancels the context that it came with. Dropping it does not; a clone is another handle.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::context::Context;
+/// let (ctx, cancel) = Context::background().with_cancel();
+/// let same = cancel.clone();
+/// same.cancel_cause("the user left");
+/// cancel.cancel(); // too late to matter
+/// assert_eq!(ctx.cause().unwrap().to_string(), "the user left");
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct Cancel {
     node: Arc<Node>,
 }
 
 /// What [`Context::after_func`] answers.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::{chan, context::Context};
+/// let (ctx, cancel) = Context::background().with_cancel();
+/// let (tx, rx) = chan(0);
+/// let runs = ctx.after_func(move || tx.send("over").unwrap());
+/// let never_runs = ctx.after_func(|| unreachable!());
+/// assert!(never_runs.stop());
+/// cancel.cancel();
+/// assert_eq!(rx.recv(), Some("over"));
+/// assert!(!runs.stop());
+/// # });
+/// ```
 pub struct AfterFunc {
     /// The context; None for the background, which never ends.
     on: Option<(Arc<Node>, u64)>,

@@ -11,6 +11,14 @@ use sched::{ExitHook, GRef, WaitReason};
 /// Starts a goroutine (Go: the `go` statement, `newproc` in `runtime/proc.go`).
 ///
 /// It lives on its own: nobody waits for it, and it ends with the program.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let (tx, rx) = csp::chan(0);
+/// csp::go(move || tx.send("done").unwrap());
+/// assert_eq!(rx.recv(), Some("done"));
+/// # });
+/// ```
 #[track_caller]
 pub fn go<F>(f: F)
 where
@@ -45,12 +53,33 @@ where
 /// The program goes on. Nothing on this goroutine's stack is dropped: a lock that it holds stays locked, an `Arc` that
 /// it owns stays counted. It first waits for the goroutines of [`scope`](crate::scope())s that it is inside of, since they
 /// may borrow from its stack.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::{chan, go, goexit};
+/// let (tx, rx) = chan(1);
+/// go(move || {
+///     tx.send(1).unwrap();
+///     goexit()
+/// });
+/// assert_eq!(rx.recv(), Some(1));
+/// # });
+/// ```
 pub fn goexit() -> ! {
     crate::frames::leave_all();
     sched::goexit()
 }
 
 /// The right to a goroutine's result. Dropped: the goroutine goes on by itself, its result is dropped when it comes.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let handles: Vec<_> = (1..=3).map(|i| csp::spawn(move || i * i)).collect();
+/// assert!(handles[0].id() > 1); // the main goroutine is number 1
+/// let squares: Vec<i32> = handles.into_iter().map(|h| h.join()).collect();
+/// assert_eq!(squares, [1, 4, 9]);
+/// # });
+/// ```
 pub struct JoinHandle<T> {
     packet: Arc<Packet<T>>,
     id: u64,

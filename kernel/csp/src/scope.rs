@@ -71,6 +71,19 @@ impl Open {
 }
 
 /// Where [`scope`]'s goroutines are started.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let text = String::from("goroutines borrow");
+/// let (mut words, letters) = (0, csp::scope(|s| {
+///     let letters = s.spawn(|| text.len());
+///     assert!(letters.id() > 1);
+///     letters.join()
+/// }));
+/// csp::scope(|s| s.go(|| words = text.split(' ').count()));
+/// assert_eq!((words, letters), (2, 17));
+/// # });
+/// ```
 pub struct Scope<'scope, 'env: 'scope> {
     running: Arc<Counter>,
     /// Invariant in both, as in `std`: a longer or a shorter life must not be passed off as this one.

@@ -14,6 +14,18 @@ pub use core::time::Duration;
 
 /// A moment of the machine's monotonic clock, counted from its start. Sums and differences that leave its range of 584
 /// years are cut to it (Go: `time.Time` with a monotonic reading).
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::time::{Duration, Instant};
+/// let begin = Instant::now();
+/// let end = begin + Duration::from_secs(1);
+/// assert_eq!(end - begin, Duration::from_secs(1));
+/// assert_eq!(begin - end, Duration::ZERO); // never negative
+/// assert_eq!(begin.checked_duration_since(end), None);
+/// assert!(begin.elapsed() < Duration::from_secs(3600) && begin.since_start() > Duration::ZERO);
+/// # });
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant {
     ns: u64,
@@ -114,6 +126,15 @@ impl fmt::Debug for Instant {
 }
 
 /// Parks the calling goroutine for at least `d` (Go: `time.Sleep`). Zero returns at once.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::time::{Duration, Instant, sleep};
+/// let begin = Instant::now();
+/// sleep(Duration::from_millis(2));
+/// assert!(begin.elapsed() >= Duration::from_millis(2));
+/// # });
+/// ```
 pub fn sleep(d: Duration) {
     if !d.is_zero() {
         sched::sleep_ns(saturating_ns(d));

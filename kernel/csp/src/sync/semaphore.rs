@@ -10,6 +10,24 @@ use sched::WaitReason;
 /// there is no guard, so that one goroutine may acquire and another release.
 ///
 /// Permits go to waiters in order; a newcomer overtakes nobody.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::sync::Semaphore;
+/// static TWO_AT_A_TIME: Semaphore = Semaphore::new(2);
+/// csp::scope(|s| {
+///     for _ in 0..5 {
+///         s.go(|| {
+///             TWO_AT_A_TIME.acquire();
+///             // at most two are here
+///             TWO_AT_A_TIME.release();
+///         });
+///     }
+/// });
+/// assert_eq!(TWO_AT_A_TIME.available(), 2);
+/// assert!(TWO_AT_A_TIME.try_acquire());
+/// # });
+/// ```
 pub struct Semaphore {
     state: SpinLock<State>,
 }
