@@ -14,6 +14,8 @@ pub enum Death {
     PowerOff,
     /// The user's time limit.
     TimeLimit,
+    /// It hung: how.
+    Hung(String),
     /// KVM or QEMU gave up on it.
     InternalError,
 }
@@ -48,6 +50,7 @@ pub fn verdict(status: ExitStatus, death: Option<&Death>, events: &[Value]) -> V
                 "the machine switched itself off instead of ending the program".into(),
             );
         }
+        Some(Death::Hung(how)) => return told(3, format!("hung: {how}")),
         Some(Death::TimeLimit) => return told(3, "time limit reached".into()),
         Some(Death::InternalError) => {
             return told(

@@ -22,6 +22,7 @@ use crate::console::{self, Sink};
 use crate::disk::Attached;
 use crate::exit::{self, Death};
 use crate::failure::Doing;
+use crate::observe::{Observer, Place, Shared};
 use crate::progress::Progress;
 use crate::qemu_args::{self, Descriptors};
 use crate::qmp::Monitor;
@@ -37,6 +38,11 @@ pub struct Running {
     pub child: Child,
     /// QEMU's monitor.
     pub monitor: Monitor,
+    /// Where its memory is.
+    pub place: Option<Place>,
+    observer: Option<Observer>,
+    /// What the observer wants to know.
+    pub shared: Shared,
     /// What the threads tell.
     pub told: Receiver<Told>,
     readers: Vec<JoinHandle<()>>,
@@ -49,6 +55,13 @@ pub struct Running {
     pub symbols: Arc<Symbols>,
     booting: Arc<Progress>,
     disk: Option<Attached>,
+}
+
+impl Running {
+    /// A line of the runner's own among the machine's diagnostics.
+    pub fn say(&mut self, line: &str) {
+        drop(self.stderr.write_all(line.as_bytes()));
+    }
 }
 
 /// Runs `machine` to its end.
@@ -126,9 +139,27 @@ fn start(
         drop(for_monitor.send(Told::Monitor(event)));
     })
     .doing("talk to QEMU")?;
+    let shared = Shared::default();
+    let place = Place::new(machine, &symbols, ram);
+    let observer = match &place {
+        Some(place) => {
+            let place = place.try_clone().doing("share the machine's memory")?;
+            Some(Observer::start(
+                machine,
+                place,
+                child.id(),
+                shared.clone(),
+                tell.clone(),
+            )?)
+        }
+        None => None,
+    };
     let mut running = Running {
         child,
         monitor,
+        place,
+        observer,
+        shared: shared.clone(),
         told,
         readers: Vec::new(),
         started,
@@ -145,6 +176,7 @@ fn start(
         tell,
         symbols,
         booting,
+        blocked: shared.blocked,
     };
     attach(machine, &mut running, streams, control_out);
     Ok(running)
@@ -190,6 +222,7 @@ fn finish(machine: &Machine, accel: Accel, running: Running, mut seen: Seen) -> 
         drop(reader.join());
     }
     let wall = running.started.elapsed();
+    let traced = running.observer.and_then(Observer::finish);
     while let Ok(last) = running.told.try_recv() {
         if let Told::Event(when, event) = last {
             seen.note(running.started, when, event);
@@ -227,6 +260,7 @@ fn finish(machine: &Machine, accel: Accel, running: Running, mut seen: Seen) -> 
         cpu_time,
         disk: running.disk.and_then(Attached::counts),
         post_mortem: seen.post_mortem,
+        traced,
     })
 }
 

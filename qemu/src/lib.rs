@@ -23,7 +23,8 @@
 //! | `install` `cpu_models` `accel` `probe_guest` | is there a QEMU, and what can it do |
 //! | `machine` `qemu_args` `boot_module` `disk` | what is booted |
 //! | `launch` `watch` `streams` `console` `control` `backtrace` `qmp` `sys` | while it runs |
-//! | `exit` `postmortem` `fault_log` `symbols` `report` | how it ended, and why |
+//! | `observe` `watchdog` `credit` | what its memory shows meanwhile, and whether it hangs |
+//! | `exit` `postmortem` `estate` `fault_log` `symbols` `report` | how it ended, and why |
 //! | `host_machine` | the same program on threads of the host |
 //! | `list` `doctor` `check` `elf_scan` `red_zone` | the other commands |
 
@@ -36,9 +37,11 @@ pub mod cli;
 mod console;
 mod control;
 mod cpu_models;
+mod credit;
 mod disk;
 mod doctor;
 mod elf_scan;
+mod estate;
 mod exit;
 mod failure;
 mod fault_log;
@@ -49,6 +52,7 @@ mod launch;
 mod list;
 mod machine;
 mod near;
+mod observe;
 mod options;
 mod postmortem;
 mod probe_guest;
@@ -65,6 +69,7 @@ mod streams;
 mod symbols;
 mod sys;
 mod watch;
+mod watchdog;
 
 pub use accel::kvm_usable;
 pub use builder::{BuildOptions, build_host, build_kernel};
@@ -74,5 +79,6 @@ pub use failure::{Failure, Result};
 pub use host_machine::HostMachine;
 pub use install::prepare;
 pub use machine::{Accel, Board, Input, Machine, Outcome, Output};
+pub use observe::Traced;
 pub use root::Root;
 pub use symbols::Symbols;

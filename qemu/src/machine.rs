@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{Disk, DiskCounts, Result, launch};
+use crate::{Disk, DiskCounts, Result, Traced, launch};
 
 /// What executes the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,9 +99,22 @@ pub struct Machine {
     pub json: bool,
     /// Whether the machine is booted again under a log of its faults to explain a triple fault.
     pub explain_triple_fault: bool,
+    /// Follows the scheduler's events and checks them; the result is in [`Outcome::traced`].
+    pub check_events: bool,
+    /// Writes the scheduler's events, all of them, into this file.
+    pub event_log: Option<PathBuf>,
+    /// So long must a machine hang before it is ended (see the watchdog); `None`: nobody looks.
+    pub hang_limit: Option<Duration>,
     /// More arguments for QEMU.
     pub qemu_args: Vec<String>,
 }
+
+/// Events that a CPU keeps at most, where they are followed: some milliseconds of the busiest of programs.
+const EVENTS_MAX: u64 = 1 << 18;
+/// Their share of the memory.
+const EVENTS_SHARE: u64 = 16;
+/// Bytes of an event.
+const EVENT_BYTES: u64 = 16;
 
 impl Machine {
     /// A captured TCG machine of 2 CPUs and 512 MiB on q35, without a time limit.
@@ -127,6 +140,9 @@ impl Machine {
             output: Output::Capture,
             json: false,
             explain_triple_fault: true,
+            check_events: false,
+            event_log: None,
+            hang_limit: Some(Duration::from_secs(10)),
             qemu_args: Vec::new(),
         }
     }
@@ -140,12 +156,27 @@ impl Machine {
         launch::launch(self)
     }
 
+    /// Whether the scheduler's events are wanted.
+    pub(crate) fn wants_events(&self) -> bool {
+        self.check_events || self.event_log.is_some()
+    }
+
+    /// Events that each CPU keeps.
+    fn events(&self) -> u64 {
+        let bytes = self.mem_bytes / EVENTS_SHARE / u64::from(self.smp.max(1));
+        let fit = (bytes / EVENT_BYTES).clamp(512, EVENTS_MAX);
+        1 << fit.ilog2()
+    }
+
     /// The kernel's command line.
     pub(crate) fn command_line(&self) -> String {
         let mut words = self.words.clone();
         if let Some(seed) = self.seed {
             words.push(format!("seed={seed}"));
             words.push("icount=1".to_string());
+        }
+        if self.wants_events() {
+            words.push(format!("events={}", self.events()));
         }
         if self.json {
             words.push("json=1".to_string());
@@ -182,6 +213,8 @@ pub struct Outcome {
     pub disk: Option<DiskCounts>,
     /// What is known about a machine that died or hung.
     pub post_mortem: Option<String>,
+    /// What its events came to, if they were followed.
+    pub traced: Option<Traced>,
 }
 
 impl Outcome {
@@ -202,9 +235,11 @@ mod tests {
         machine.words = vec!["preempt=off".into()];
         machine.seed = Some(7);
         machine.json = true;
+        machine.check_events = true;
+        (machine.smp, machine.mem_bytes) = (4, 64 << 20);
         assert_eq!(
             machine.command_line(),
-            "preempt=off seed=7 icount=1 json=1 program=a_b"
+            "preempt=off seed=7 icount=1 events=65536 json=1 program=a_b"
         );
     }
 }

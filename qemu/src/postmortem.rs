@@ -1,5 +1,8 @@
 //! What a stopped machine can still tell: where each CPU stands, and which vectors it took last.
 
+use glass::Glass;
+
+use crate::estate;
 use crate::qmp::Monitor;
 use crate::symbols::Symbols;
 
@@ -32,7 +35,7 @@ struct Blocks {
 }
 
 /// The report, or `None` if the monitor does not answer.
-pub fn examine(monitor: &mut Monitor, symbols: &Symbols) -> Option<String> {
+pub fn examine(monitor: &mut Monitor, symbols: &Symbols, glass: Option<&Glass>) -> Option<String> {
     let cpus = parse_registers(&monitor.human("info registers -a", 0)?);
     let blocks = find_blocks(monitor, symbols);
     let mut text = String::new();
@@ -45,7 +48,28 @@ pub fn examine(monitor: &mut Monitor, symbols: &Symbols) -> Option<String> {
     if cpus.len() > SHOWN {
         text.push_str(&format!("  and {} more CPUs\n", cpus.len() - SHOWN));
     }
+    if let Some(glass) = glass {
+        text.push_str(&estate::describe(glass));
+    }
     Some(text)
+}
+
+/// Where a CPU of a stopped machine stands, and in what: the end of a sentence.
+pub fn where_is(
+    monitor: &mut Monitor,
+    symbols: &Symbols,
+    glass: Option<&Glass>,
+    cpu: usize,
+) -> Option<String> {
+    let registers = parse_registers(&monitor.human("info registers -a", 0)?);
+    let rip = registers.get(cpu)?.rip;
+    let place = symbols.describe(rip, false);
+    let now = glass.and_then(Glass::snapshot);
+    let in_g = match now.as_ref().and_then(|now| now.cpus.get(cpu)?.g) {
+        Some(g) => format!(", in goroutine {g}"),
+        None => String::new(),
+    };
+    Some(format!("; it is at {rip:#x}{place}{in_g}"))
 }
 
 fn describe(index: usize, cpu: &Cpu, symbols: &Symbols) -> String {

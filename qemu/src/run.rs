@@ -58,6 +58,7 @@ fn on_qemu(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) ->
     machine.input = Input::PassThrough;
     machine.output = Output::PassThrough;
     machine.json = args.json;
+    machine.event_log = event_log();
     machine.run()
 }
 
@@ -77,6 +78,12 @@ fn on_host(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) ->
     machine.input = Input::PassThrough;
     machine.output = Output::PassThrough;
     machine.run()
+}
+
+/// `RINGO_EVENTS=FILE` writes the scheduler's events into a file, one a line.
+fn event_log() -> Option<std::path::PathBuf> {
+    let file = std::env::var_os("RINGO_EVENTS")?;
+    (!file.is_empty()).then(|| file.into())
 }
 
 /// The checked words, and one that tells the program whether somebody sits there. A seeded machine has no input.

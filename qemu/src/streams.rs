@@ -1,6 +1,7 @@
 //! The threads that read a machine's streams and tell the one that waits for it.
 
 use std::io::{self, PipeReader};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,6 +22,10 @@ pub enum Told {
     Monitor(MonitorEvent),
     /// Nobody reads the program's output any more.
     OutputGone,
+    /// On this CPU interrupts or preemption are off, for so long already.
+    Slow(usize, Duration),
+    /// The machine hangs, and how.
+    Hung(String),
 }
 
 /// Whether the console stands at the start of a line. Diagnostics wait for that, so that they do not land inside a line
@@ -93,6 +98,8 @@ pub struct Streams {
     pub symbols: Arc<Symbols>,
     /// Goes from the screen before the first byte of output.
     pub booting: Arc<Progress>,
+    /// Whether the machine waits for whoever reads its console.
+    pub blocked: Arc<AtomicBool>,
 }
 
 impl Streams {
@@ -104,7 +111,10 @@ impl Streams {
             self.booting.clear();
             self.begun.say();
             // A machine that nobody listens to is still emptied, so that it never waits for its console.
-            if !gone && sink.feed(bytes).is_err() {
+            self.blocked.store(true, Relaxed);
+            let fed = gone || sink.feed(bytes).is_ok();
+            self.blocked.store(false, Relaxed);
+            if !fed {
                 gone = true;
                 drop(self.tell.send(Told::OutputGone));
             }

@@ -1,5 +1,6 @@
 //! Waits for a machine's end: what it tells, what QEMU tells, and the time limit.
 
+use std::sync::PoisonError;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::exit::Death;
 use crate::launch::Running;
+use crate::observe::Place;
 use crate::qmp::{Monitor, MonitorEvent};
 use crate::streams::Told;
 use crate::{Machine, postmortem};
@@ -26,6 +28,8 @@ pub struct Seen {
     pub post_mortem: Option<String>,
     /// Nobody reads the program's output any more.
     pub output_gone: bool,
+    /// How often a CPU was found with interrupts or preemption off for long.
+    pub slow: u32,
 }
 
 impl Seen {
@@ -37,6 +41,9 @@ impl Seen {
         self.events.push(event);
     }
 }
+
+/// More lines about slow CPUs would only repeat them.
+const SLOW_SHOWN: u32 = 5;
 
 /// Waits for the machine's end.
 pub fn watch(machine: &Machine, running: &mut Running) -> Seen {
@@ -62,7 +69,19 @@ pub fn watch(machine: &Machine, running: &mut Running) -> Seen {
             Ok(Told::Monitor(MonitorEvent::Greeting)) => {
                 seen.up = true;
                 running.monitor.execute("qmp_capabilities", json!({}));
+                name_threads(running);
             }
+            Ok(Told::Slow(cpu, time)) if seen.death.is_none() => {
+                seen.slow += 1;
+                if seen.slow <= SLOW_SHOWN {
+                    name_slow(running, cpu, time);
+                }
+            }
+            Ok(Told::Hung(how)) if seen.death.is_none() => {
+                running.monitor.execute("stop", json!({}));
+                bury(running, &mut seen, Death::Hung(how));
+            }
+            Ok(Told::Slow(..) | Told::Hung(_)) => {}
             Ok(Told::Monitor(MonitorEvent::Event(event))) => {
                 if seen.death.is_none()
                     && let Some(death) = death(&event, || is_internal_error(&mut running.monitor))
@@ -100,9 +119,47 @@ fn is_internal_error(monitor: &mut Monitor) -> bool {
         .is_some_and(|answer| answer["status"] == "internal-error")
 }
 
+/// Which of QEMU's threads runs which CPU.
+fn name_threads(running: &mut Running) {
+    let Some(cpus) = running.monitor.execute("query-cpus-fast", json!({})) else {
+        return;
+    };
+    let of = |cpu: &Value| {
+        Some((
+            cpu["cpu-index"].as_u64()?,
+            cpu["thread-id"].as_u64()? as u32,
+        ))
+    };
+    let mut all: Vec<_> = cpus
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(of)
+        .collect();
+    all.sort_unstable();
+    let threads = running.shared.threads.lock();
+    *threads.unwrap_or_else(PoisonError::into_inner) = all.into_iter().map(|(_, t)| t).collect();
+}
+
+/// Says where a CPU stands that has left its timer alone for long. The machine goes on, after a moment.
+fn name_slow(running: &mut Running, cpu: usize, time: Duration) {
+    running.monitor.execute("stop", json!({}));
+    let glass = running.place.as_ref().and_then(Place::open);
+    let place = postmortem::where_is(&mut running.monitor, &running.symbols, glass.as_ref(), cpu);
+    running.monitor.execute("cont", json!({}));
+    if let Some(place) = place.filter(|place| !place.contains("serial")) {
+        let line = format!(
+            "watchdog: CPU {cpu} has kept interrupts or preemption off for {} ms{place}\n",
+            time.as_millis()
+        );
+        running.say(&line);
+    }
+}
+
 /// Asks the stopped machine what can be asked, then ends QEMU.
 fn bury(running: &mut Running, seen: &mut Seen, death: Death) {
-    seen.post_mortem = postmortem::examine(&mut running.monitor, &running.symbols);
+    let glass = running.place.as_ref().and_then(Place::open);
+    seen.post_mortem = postmortem::examine(&mut running.monitor, &running.symbols, glass.as_ref());
     seen.death = Some(death);
     if running.monitor.execute("quit", json!({})).is_none() {
         // It does not answer; the status is not asked for.

@@ -42,6 +42,7 @@ pub struct Case {
     kernel: Kernel,
     changes: Vec<Change>,
     boots: u32,
+    events: bool,
 }
 
 impl Case {
@@ -63,6 +64,7 @@ impl Case {
             kernel: Arc::new(image),
             changes: Vec::new(),
             boots: 1,
+            events: true,
         }
     }
 
@@ -136,6 +138,11 @@ impl Case {
         self.changes.push(Arc::new(change));
         self
     }
+    /// Without following and checking the scheduler's events: for runs that measure.
+    pub fn no_events(mut self) -> Case {
+        self.events = false;
+        self
+    }
     /// Boots so many times in a row.
     pub fn boots(mut self, boots: u32) -> Case {
         self.boots = boots;
@@ -175,6 +182,7 @@ impl Case {
             .collect();
         machine.timeout = Some(self.limit * patience() as u32);
         machine.explain_triple_fault = false;
+        machine.check_events = self.events;
         self.changes.iter().for_each(|change| change(&mut machine));
         for _ in 0..self.boots {
             let outcome = machine.run().map_err(|e| e.to_string())?;
@@ -206,6 +214,14 @@ impl Case {
         }
         if let Some(wrong) = self.not_said.iter().find(|text| says(text)) {
             return Err(format!("it said \"{wrong}\""));
+        }
+        if let Some(traced) = &outcome.traced {
+            table::record_events(traced);
+            let wrong = &traced.violations;
+            // A build with a planted bug fails by it, one way or another.
+            if !wrong.is_empty() && !matches!(self.expect, Expect::Failure) {
+                return Err(format!("its events are wrong:\n  {}", wrong.join("\n  ")));
+            }
         }
         self.judges.iter().try_for_each(|judge| judge(outcome))
     }

@@ -1,10 +1,11 @@
 //! What was run, printed at the end: past the capture of the test runner, since the figures are the point.
 
-use ringo_runner::Outcome;
+use ringo_runner::{Outcome, Traced};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Write;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 struct Row {
@@ -60,6 +61,16 @@ pub(crate) fn record_command(area: &'static str, name: &str, took: Duration) {
     rows().push(row);
 }
 
+/// Events that were followed, that were overwritten unread, and the runs in which some were.
+static EVENTS: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+
+/// What the events of a boot came to.
+pub(crate) fn record_events(traced: &Traced) {
+    EVENTS[0].fetch_add(traced.events, Relaxed);
+    EVENTS[1].fetch_add(traced.lost, Relaxed);
+    EVENTS[2].fetch_add(u64::from(traced.lost != 0), Relaxed);
+}
+
 /// A line for the end.
 pub fn note(line: String) {
     NOTES
@@ -90,6 +101,13 @@ pub fn summary(took: Duration) {
             median.as_secs_f64()
         ));
     }
+    let [events, lost, runs] = &EVENTS;
+    say(format!(
+        "{} events checked; {} were overwritten before they could be read, in {} runs",
+        events.load(Relaxed),
+        lost.load(Relaxed),
+        runs.load(Relaxed)
+    ));
     let machines: f64 = rows.iter().map(|row| row.seconds).sum();
     say(format!(
         "{} runs, {machines:.1} s of machines in {:.1} s",
