@@ -43,6 +43,7 @@ pub struct Case {
     changes: Vec<Change>,
     boots: u32,
     events: bool,
+    violation: Option<String>,
 }
 
 impl Case {
@@ -65,6 +66,7 @@ impl Case {
             changes: Vec::new(),
             boots: 1,
             events: true,
+            violation: None,
         }
     }
 
@@ -136,6 +138,11 @@ impl Case {
     /// Changes the machine before it is booted.
     pub fn machine(mut self, change: impl Fn(&mut Machine) + Send + Sync + 'static) -> Case {
         self.changes.push(Arc::new(change));
+        self
+    }
+    /// The check of its events has to find this.
+    pub fn violates(mut self, text: &str) -> Case {
+        self.violation = Some(text.into());
         self
     }
     /// Without following and checking the scheduler's events: for runs that measure.
@@ -218,6 +225,12 @@ impl Case {
         if let Some(traced) = &outcome.traced {
             table::record_events(traced);
             let wrong = &traced.violations;
+            if let Some(text) = &self.violation {
+                return match wrong.iter().any(|line| line.contains(text)) {
+                    true => Ok(()),
+                    false => Err(format!("its events do not show \"{text}\": {wrong:?}")),
+                };
+            }
             // A build with a planted bug fails by it, one way or another.
             if !wrong.is_empty() && !matches!(self.expect, Expect::Failure) {
                 return Err(format!("its events are wrong:\n  {}", wrong.join("\n  ")));

@@ -12,6 +12,8 @@ pub use super::pci::{
 };
 pub use super::percpu::RESERVE_MAX;
 pub use super::platform::init_platform;
+#[cfg(ringo_bug = "injection")]
+pub use super::preempt::planted_bug;
 pub use super::smp::bring_up_cpus;
 pub use super::stacks::{
     flush_tlb, reserve_len, reserve_push, set_stack_slot_bytes, set_stack_slot_note,

@@ -164,6 +164,12 @@ pub unsafe fn set_window(lo: usize, hi: usize) {
 #[unsafe(export_name = "ringo_planted_bug")]
 static PLANTED_BUG: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
 
+/// Number of the bug that the test has planted, 0 for none: the scheduler has some, too (`base::mutant`).
+#[cfg(ringo_bug = "injection")]
+pub fn planted_bug() -> u32 {
+    PLANTED_BUG.load(core::sync::atomic::Ordering::Relaxed)
+}
+
 global_asm!(r#"
 .macro unless_bug bug, code:vararg
 .if {BUGS} == 1

@@ -8,6 +8,19 @@ pub const fn mutant(_name: &str) -> bool {
     false
 }
 
+/// Is bug `number` planted in this boot? Constantly false but in builds with `--cfg ringo_bug="injection"`, where a test of
+/// the image chooses. Numbers below 10 are bugs of the injected call (`arch`), the others stand in `sched`.
+#[inline(always)]
+pub fn planted(number: u32) -> bool {
+    #[cfg(all(ringo_kernel, ringo_bug = "injection"))]
+    return arch::bare::planted_bug() == number;
+    #[cfg(not(all(ringo_kernel, ringo_bug = "injection")))]
+    {
+        let _ = number;
+        false
+    }
+}
+
 /// Is the bug `name` planted in this run? Named by the environment variable `RINGO_MUTANT`.
 #[cfg(ringo_loom)]
 pub fn mutant(name: &str) -> bool {

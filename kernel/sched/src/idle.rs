@@ -29,7 +29,7 @@ use crate::sched::{Global, Sched};
 use crate::timers::NEVER;
 use base::SpinGuard;
 use base::config::Steal;
-use base::mutant::mutant;
+use base::mutant::{mutant, planted};
 use base::shim::{Ordering::*, fence};
 
 const EMPTY: u32 = 0;
@@ -120,6 +120,9 @@ impl Sched {
     /// (Go: `wakep`).
     #[inline]
     pub(crate) fn wakep(&self) {
+        if planted(10) {
+            return;
+        }
         if self.procs() > 1 {
             self.wakep_many()
         }

@@ -14,7 +14,7 @@ use crate::m::M;
 use crate::policy::Event;
 use crate::sched::Sched;
 use crate::schedule::m_on_g0;
-use base::mutant::mutant;
+use base::mutant::{mutant, planted};
 use base::shim::Ordering::*;
 use base::{PreemptGuard, SpinGuard, SpinLock};
 
@@ -164,6 +164,9 @@ impl Sched {
             m.curg().map_or(0, |by| by.id() as u32),
         );
         trace::point!("ready.queue");
+        if planted(11) {
+            return;
+        }
         let woken = m.serving.load(Relaxed);
         self.runqput(m, g, if woken { Event::Woken } else { Event::Ready });
         self.wakep();

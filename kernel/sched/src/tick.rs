@@ -7,6 +7,7 @@ use crate::policy::{self, Running};
 use crate::sched::Sched;
 use crate::timers::NEVER;
 use crate::wakeup::Verdict;
+use base::mutant::planted;
 use base::shim::Ordering::*;
 
 impl Sched {
@@ -65,6 +66,10 @@ impl Sched {
 
     /// An idle M's halt ended without a note. True: its deadline passed, or something else gives it reason to look.
     pub(crate) fn look_after_halt(&self, m: &M, deadline_ns: u64) -> bool {
+        if planted(12) {
+            arch::take_pending();
+            return false;
+        }
         let bits = arch::take_pending();
         let now_ns = arch::now_ns();
         if bits & arch::PENDING_TIMER != 0 {

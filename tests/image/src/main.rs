@@ -23,6 +23,7 @@ mod exit_rules;
 mod figures;
 mod gomaxprocs;
 mod handoff;
+mod hangs;
 mod idle;
 mod ipi;
 #[cfg(ringo_kernel)]
@@ -81,6 +82,7 @@ const AREAS: &[&[Test]] = &[
     disk::TESTS,
     dumps::TESTS,
     exit_rules::TESTS,
+    hangs::TESTS,
     figures::TESTS,
     policy::TESTS,
     gomaxprocs::TESTS,

@@ -19,6 +19,7 @@ mod exit_rules;
 mod fair;
 mod fatal;
 mod figures;
+mod hangs;
 mod idle;
 mod leaks;
 mod life;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         leaks::cases(),
         exit_rules::cases(),
         disk::cases(),
+        hangs::cases(),
     ];
     let mut trials: Vec<Trial> = cases
         .into_iter()
