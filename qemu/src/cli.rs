@@ -6,10 +6,11 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use crate::options::RunArgs;
+use crate::top::{TopArgs, top};
 use crate::{Failure, Result, check, doctor, list, run};
 
 /// Commands that come later.
-const LATER: &[&str] = &["bench", "experiment", "soak", "top", "exec"];
+const LATER: &[&str] = &["bench", "experiment", "soak", "exec"];
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo run -- list", disable_version_flag = true)]
@@ -54,6 +55,7 @@ fn dispatch(words: &[std::ffi::OsString]) -> Result<u8> {
         Some("list") => parse::<ListArgs>(words)?.map_or(Ok(0), |_| list::list()),
         Some("doctor") => parse::<DoctorArgs>(words)?.map_or(Ok(0), |_| doctor::doctor()),
         Some("check") => parse::<CheckArgs>(words)?.map_or(Ok(0), |args| check::check(&args.elf)),
+        Some("top") => parse::<TopArgs>(words)?.map_or(Ok(0), |args| top(&args)),
         Some("help") => parse::<RunArgs>(&["".into(), "--help".into()])?.map_or(Ok(0), |_| Ok(0)),
         Some(later) if LATER.contains(&later) => {
             Err(Failure::new(format!("{later} is not there yet")))

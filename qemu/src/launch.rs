@@ -26,6 +26,7 @@ use crate::observe::{Observer, Place, Shared};
 use crate::progress::Progress;
 use crate::qemu_args::{self, Descriptors};
 use crate::qmp::Monitor;
+use crate::runtime::{self, Listed};
 use crate::streams::{Begun, LineStart, Streams, Told};
 use crate::symbols::Symbols;
 use crate::watch::{Seen, watch};
@@ -41,6 +42,8 @@ pub struct Running {
     /// Where its memory is.
     pub place: Option<Place>,
     observer: Option<Observer>,
+    /// Until it is gone.
+    listed: Option<Listed>,
     /// What the observer wants to know.
     pub shared: Shared,
     /// What the threads tell.
@@ -154,7 +157,11 @@ fn start(
         }
         None => None,
     };
+    let listed = place
+        .as_ref()
+        .and_then(|place| runtime::list(machine, place, child.id()));
     let mut running = Running {
+        listed,
         child,
         monitor,
         place,
@@ -222,6 +229,7 @@ fn finish(machine: &Machine, accel: Accel, running: Running, mut seen: Seen) -> 
         drop(reader.join());
     }
     let wall = running.started.elapsed();
+    drop(running.listed);
     let traced = running.observer.and_then(Observer::finish);
     while let Ok(last) = running.told.try_recv() {
         if let Told::Event(when, event) = last {

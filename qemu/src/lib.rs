@@ -26,6 +26,7 @@
 //! | `observe` `watchdog` `credit` | what its memory shows meanwhile, and whether it hangs |
 //! | `exit` `postmortem` `estate` `fault_log` `symbols` `report` | how it ended, and why |
 //! | `host_machine` | the same program on threads of the host |
+//! | `top` `runtime` | a machine that runs, from another terminal |
 //! | `list` `doctor` `check` `elf_scan` `red_zone` | the other commands |
 
 mod accel;
@@ -64,10 +65,12 @@ mod red_zone;
 mod report;
 mod root;
 mod run;
+mod runtime;
 mod size;
 mod streams;
 mod symbols;
 mod sys;
+mod top;
 mod watch;
 mod watchdog;
 

@@ -100,6 +100,12 @@ pub fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
+/// The user's number.
+pub fn user() -> u32 {
+    // SAFETY: it takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
 /// Reading the terminal from the background then fails instead of stopping this process.
 pub fn do_not_stop_in_background() {
     // SAFETY: ignoring a signal installs no handler.

@@ -21,6 +21,6 @@ pub use check::{Checker, Rule, Rules, Violation};
 pub use closing::closing_check;
 pub use drain::{Batch, Drain};
 pub use merge::{Merged, Merger};
-pub use ram::{Ram, Space};
+pub use ram::{Ram, Space, Table};
 pub use trace::{Event, Kind};
 pub use view::{CpuView, GState, GView, Glass, PView, Snapshot};

@@ -45,6 +45,34 @@ impl Ram {
     }
 }
 
+/// What a page table covers.
+const TABLE_BYTES: u64 = 512 * PAGE;
+
+/// A copy of a page table of the lowest level.
+#[derive(Debug)]
+pub struct Table {
+    first: u64,
+    bytes: Vec<u8>,
+}
+
+impl Table {
+    /// Whether it is the one for `virt`.
+    pub fn covers(&self, virt: u64) -> bool {
+        virt & !(TABLE_BYTES - 1) == self.first
+    }
+
+    /// The entry of the page at `virt`, whatever it holds.
+    pub fn entry(&self, virt: u64) -> u64 {
+        u64_of(&self.bytes, (virt / PAGE % 512) * 8)
+    }
+
+    /// The physical address behind `virt`.
+    pub fn physical(&self, virt: u64) -> Option<u64> {
+        let entry = self.entry(virt);
+        (entry & PRESENT != 0).then_some((entry & ADDRESS) + virt % PAGE)
+    }
+}
+
 /// RAM by virtual address.
 #[derive(Debug)]
 pub struct Space {
@@ -63,23 +91,23 @@ impl Space {
         &self.ram
     }
 
-    /// The page table entry of the 4 KiB page at `virt`, whatever it holds. `None` if there is no table for it, or a larger
-    /// page.
-    pub fn entry(&self, virt: u64) -> Option<u64> {
+    /// The page table for the 2 MiB around `virt`. `None` if there is none, or a larger page.
+    pub fn table(&self, virt: u64) -> Option<Table> {
         let mut table = self.cr3 & ADDRESS;
-        for level in (0..4).rev() {
+        for level in (1..4).rev() {
             let entry = self
                 .ram
                 .word(table + (virt >> (12 + 9 * level) & 511) * 8)?;
-            if level == 0 {
-                return Some(entry);
-            }
             if entry & PRESENT == 0 || entry & LARGE != 0 {
                 return None;
             }
             table = entry & ADDRESS;
         }
-        None
+        let mut bytes = vec![0; PAGE as usize];
+        self.ram.read(table, &mut bytes).then(|| Table {
+            first: virt & !(TABLE_BYTES - 1),
+            bytes,
+        })
     }
 
     /// The physical address behind a virtual one (SDM volume 3, 4.5).
@@ -208,8 +236,11 @@ pub(crate) mod tests {
         assert_eq!(space.word(0x20_0010), Some(9));
         assert_eq!(space.half(0x20_0010), Some(9));
         assert_eq!(space.word(0x2000), None);
-        assert_eq!(space.entry(0x2000), Some(4));
-        assert_eq!(space.entry(0x20_0000), None);
+        let table = space.table(0x2000).unwrap();
+        assert_eq!((table.entry(0x2000), table.physical(0x2000)), (4, None));
+        assert_eq!(table.physical(0x1008), Some(0x5008));
+        assert!(table.covers(0x1f_ffff) && !table.covers(0x20_0000));
+        assert!(space.table(0x20_0000).is_none());
         assert_eq!(space.words(0x1ff8, 2), None);
         assert_eq!(space.word(1 << 39), None);
     }

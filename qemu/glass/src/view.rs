@@ -1,7 +1,7 @@
 //! What each M and P does at an instant. The machine runs meanwhile, so what belongs together may be of slightly different
 //! moments: good for looking and for conclusions that hold over many looks.
 
-use crate::ram::{Ram, Space, u32_of, u64_of};
+use crate::ram::{Ram, Space, Table, u32_of, u64_of};
 use trace::glass::{Copied, WORDS};
 
 /// A note in the page table entry of a slot's lowest page: its G may be looked at (`mem`, `slots.rs`).
@@ -279,12 +279,17 @@ impl Glass {
 
     /// The G at an address.
     pub fn g(&self, at: u64) -> Option<GView> {
+        self.g_of(at, &self.object(at, self.header.g_below_top)?)
+    }
+
+    /// The same from the bytes of a G.
+    fn g_of(&self, at: u64, bytes: &[u8]) -> Option<GView> {
         let h = &self.header;
         Some(GView {
             at,
-            id: self.space.word(at + h.g_id)?,
-            state: GState::from_number(self.space.half(at + h.g_status)?)?,
-            seq: (self.space.half(at + h.g_seq)? % trace::SEQS) as u16,
+            id: u64_of(bytes, h.g_id),
+            state: GState::from_number(u32_of(bytes, h.g_status))?,
+            seq: (u32_of(bytes, h.g_seq) % trace::SEQS) as u16,
         })
     }
 
@@ -293,13 +298,23 @@ impl Glass {
         let h = &self.header;
         let slots = self.space.word(h.stack_count).unwrap_or(0);
         let mut all = Vec::new();
+        let mut table: Option<Table> = None;
+        let mut bytes = vec![0; h.g_below_top as usize];
         for slot in 0..slots {
             let base = h.stacks + slot * h.stack_bytes;
-            if self.space.entry(base) != Some(LISTED) {
-                continue;
+            if !table.as_ref().is_some_and(|table| table.covers(base)) {
+                table = self.space.table(base);
             }
-            let g = self.g(base + h.stack_bytes - h.g_below_top);
-            all.extend(g.filter(|g| !matches!(g.state, GState::Dead | GState::Idle)));
+            // Slots are no larger than what a table covers, and aligned; the G lies on the topmost page.
+            let at = base + h.stack_bytes - h.g_below_top;
+            let Some(table) = table.as_ref().filter(|t| t.entry(base) == LISTED) else {
+                continue;
+            };
+            let there = table.physical(at);
+            if there.is_some_and(|phys| self.space.ram().read(phys, &mut bytes)) {
+                let g = self.g_of(at, &bytes);
+                all.extend(g.filter(|g| !matches!(g.state, GState::Dead | GState::Idle)));
+            }
         }
         all
     }
