@@ -89,6 +89,18 @@ fn leave(kind: &str) -> ! {
     arch::exit(ExitCode::Fatal)
 }
 
+/// Lines about sections that last too long; more would only repeat them.
+static LATE_SHOWN: AtomicUsize = AtomicUsize::new(0);
+const LATE_MAX: usize = 5;
+
+/// The scheduler's hook: a section with interrupts or preemption off lasted for too long. Where it ended is where the
+/// goroutine now stands.
+pub(crate) fn late(cpu: usize, g: Option<sched::GRef>, late_ns: u64) {
+    if LATE_SHOWN.fetch_add(1, Relaxed) < LATE_MAX {
+        report::late(cpu, g, late_ns)
+    }
+}
+
 /// The scheduler's hook: an error that no goroutine can handle (Go: `fatal`, `throw`).
 pub(crate) fn fatal(s: &'static Sched, kind: &'static str, text: fmt::Arguments) -> ! {
     let rbp = backtrace::frame_pointer();

@@ -79,6 +79,7 @@ unsafe fn prepare(cfg: Config, args: Vec<String>, cpus: usize) -> &'static Sched
         cpus,
         Hooks {
             fatal: crate::fatal::fatal,
+            late: crate::fatal::late,
         },
     );
     // SAFETY: in this order, once, as the caller promises.

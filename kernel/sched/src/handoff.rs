@@ -325,8 +325,7 @@ impl Sched {
             return;
         }
         let now_ns = arch::now_ns();
-        m.served_ns.store(now_ns, Relaxed);
-        m.armed_ns.store(NEVER, Relaxed);
+        self.served(m, now_ns);
         if self.reenter(m, p) {
             self.serve_clock(m, p, now_ns);
             m.set_p(None);

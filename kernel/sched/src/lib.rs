@@ -33,6 +33,7 @@
 //! | what it says about itself | `schedtrace` `metrics` `histogram` `dump` |
 //! | who can never run again | `leak` |
 //! | what the runner sees from outside | `glass` |
+//! | whose sections with preemption off last too long | `late` |
 //!
 //! Invariants have names (I-…) and stand where they are kept. Atomics name the line that they pair with.
 #![cfg_attr(ringo_kernel, no_std)]
@@ -50,6 +51,7 @@ mod gqueue;
 mod handoff;
 pub mod histogram;
 mod idle;
+mod late;
 pub mod leak;
 mod locked;
 mod m;

@@ -41,7 +41,14 @@ pub fn sched(ms: usize, ps: usize) -> &'static Sched {
         seed: Some(1),
         ..Config::DEFAULT
     };
-    let s = Sched::new(cfg, ms, Hooks { fatal });
+    let s = Sched::new(
+        cfg,
+        ms,
+        Hooks {
+            fatal,
+            late: |_, _, _| (),
+        },
+    );
     s.set_mcount(ms);
     s.main_started.store(true, Release);
     for p in &s.allp {

@@ -4,6 +4,7 @@
 //! **I-GLOBAL** `pidle`, `runqsize` and the poll deadline are changed only under `lock`, and read by anybody without it
 //! as a hint; who acts on the hint takes the lock and looks again.
 
+use crate::g::GRef;
 use crate::gqueue::GQueue;
 use crate::m::M;
 use crate::metrics::Measured;
@@ -26,6 +27,9 @@ pub struct Hooks {
     /// End the run because of an error that no G can handle. `kind` is a word or two for machines ("deadlock"), `text`
     /// is Go's sentence.
     pub fatal: fn(&'static Sched, kind: &'static str, text: core::fmt::Arguments) -> !,
+    /// Interrupts or preemption were off for too long on this CPU, under this G or its scheduler (`late.rs`). The machine
+    /// goes on.
+    pub late: fn(cpu: usize, g: Option<GRef>, late_ns: u64),
 }
 
 /// What the lock guards.

@@ -40,7 +40,14 @@ pub fn run_with<T: Send + 'static>(
     let out = Arc::new(Mutex::new(None));
     let result = out.clone();
     let thread = std::thread::spawn(move || {
-        let s = Sched::new(cfg, cpus, Hooks { fatal });
+        let s = Sched::new(
+            cfg,
+            cpus,
+            Hooks {
+                fatal,
+                late: |_, _, _| (),
+            },
+        );
         // SAFETY: this thread is CPU 0 of its group; the order is that of a start-up.
         unsafe {
             s.init_m0();

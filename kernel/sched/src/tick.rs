@@ -73,8 +73,7 @@ impl Sched {
         let bits = arch::take_pending();
         let now_ns = arch::now_ns();
         if bits & arch::PENDING_TIMER != 0 {
-            m.served_ns.store(now_ns, Relaxed);
-            m.armed_ns.store(NEVER, Relaxed); // it fired, perhaps a little early: it has to be armed anew either way
+            self.served(m, now_ns);
             self.sysmon(m, now_ns);
         }
         if bits & arch::PENDING_DEVICE != 0 || now_ns >= deadline_ns {
@@ -95,8 +94,7 @@ impl Sched {
         let mut over = bits & arch::PENDING_PREEMPT != 0;
         if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) != 0 {
             let now_ns = arch::now_ns();
-            m.served_ns.store(now_ns, Relaxed);
-            m.armed_ns.store(NEVER, Relaxed);
+            self.served(m, now_ns);
             over |= self.serve_clock(m, p, now_ns);
             self.sysmon(m, now_ns);
         }

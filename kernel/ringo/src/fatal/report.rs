@@ -141,6 +141,24 @@ fn others() {
     }
 }
 
+/// A section with interrupts or preemption off that has just ended, late.
+pub(super) fn late(cpu: usize, g: Option<GRef>, late_ns: u64) {
+    let mut out = Out::new();
+    let us = late_ns / 1000;
+    let _ = write!(
+        out,
+        "watchdog: CPU {cpu} has kept interrupts or preemption off for {us} µs"
+    );
+    let Some(g) = g else {
+        let _ = writeln!(out, ", in its scheduler");
+        return;
+    };
+    let _ = writeln!(out, ", in goroutine {}, until it came here:", g.id());
+    // SAFETY: this is g0 of the CPU that the G has just left, and will resume.
+    let (rip, rbp) = unsafe { arch::saved_frame(g.saved_context()) };
+    backtrace::print(&mut out, rip, rbp)
+}
+
 /// The last events of each CPU, where they are kept (`--log trace`).
 pub(super) fn events() {
     for cpu in (0..arch::num_cpus()).filter(|&cpu| trace::recorded(cpu) > 0) {
