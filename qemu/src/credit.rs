@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    fn credit(child: &std::process::Child) -> impl FnMut(bool) -> Duration {
+    fn credit(child: &std::process::Child) -> impl FnMut(bool) -> Duration + use<> {
         let mut credits = Credits::new(child.id(), vec![child.id()]);
         credits.since_last(false);
         move |paused| {

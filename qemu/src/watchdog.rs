@@ -73,6 +73,9 @@ impl<T: PartialEq> Still<T> {
     }
 }
 
+/// A CPU's P, for when its timer is armed, and when it last served it.
+type Served = (Option<usize>, Option<u64>, u64);
+
 /// Which G waits at the head of a queue, and how far the queue has come.
 type Head = (u64, u32);
 
@@ -80,7 +83,7 @@ type Head = (u64, u32);
 #[derive(Debug)]
 pub struct Watchdog {
     terms: Terms,
-    timers: Vec<Still<(Option<usize>, Option<u64>, u64)>>,
+    timers: Vec<Still<Served>>,
     /// Global queue, rings, `runnext`s, trays; each served or not, and each beside an idle P.
     waiting: Vec<Still<Head>>,
     beside_idle: Vec<Still<Head>>,

@@ -152,7 +152,7 @@ fn cpus_that_serve_no_timer() {
     };
     hung(
         after(terms(), 20, at(|_| ())),
-        "CPU 0 has served no timer for 10.0 s: its interrupts are off, in goroutine 1",
+        "CPU 0 has served no timer for 11.0 s: its interrupts are off, in goroutine 1",
     );
     hung(
         after(

@@ -104,7 +104,7 @@ impl Space {
             table = entry & ADDRESS;
         }
         let mut bytes = vec![0; PAGE as usize];
-        self.ram.read(table, &mut bytes).then(|| Table {
+        self.ram.read(table, &mut bytes).then_some(Table {
             first: virt & !(TABLE_BYTES - 1),
             bytes,
         })
