@@ -4,8 +4,9 @@
 //! us; the host may still take a vCPU off the processor, which is why no ticket lock is used: waiters that cannot run
 //! would block those that can.
 //!
-//! **I-RANK** A CPU takes locks in rising order of [`Rank`]; two of one rank only where the rank says so. Debug builds
-//! check it.
+//! **I-RANK** A CPU takes locks in rising order of [`Rank`]; two of one rank only where the rank says so. Builds with debug
+//! assertions check it, the tests' image among them. (Go: lockrank.go, likewise in builds of its own.) Every lock of the
+//! kernel is one of these, and so has a rank; those of the machine layer (`arch`) are below all: nothing is taken under them.
 
 use crate::guard::PreemptGuard;
 use core::mem::ManuallyDrop;
@@ -37,6 +38,24 @@ pub enum Rank {
     Frames = 9,
     /// Leaf locks: logs, consoles.
     Leaf = 10,
+}
+
+impl Rank {
+    /// The ranks in their order.
+    #[cfg(all(debug_assertions, not(ringo_loom)))]
+    const ALL: [Rank; 11] = [
+        Self::Timer,
+        Self::Channel,
+        Self::Join,
+        Self::Timers,
+        Self::Sched,
+        Self::AllGs,
+        Self::Stack,
+        Self::Heap,
+        Self::PageTable,
+        Self::Frames,
+        Self::Leaf,
+    ];
 }
 
 #[cfg(not(ringo_loom))]
@@ -227,15 +246,15 @@ mod held {
 
     pub fn enter(rank: Rank) {
         let r = rank as usize;
-        for above in r + 1..16 {
+        for above in Rank::ALL.into_iter().skip(r + 1) {
             assert!(
-                store::count(above) == 0,
-                "lock order: {rank:?} taken while a lock of rank {above} is held"
+                store::count(above as usize) == 0,
+                "lock order: a lock of rank {rank:?} is taken while one of rank {above:?} is held"
             );
         }
         assert!(
             rank == Rank::Channel || store::count(r) == 0,
-            "lock order: two locks of rank {rank:?}"
+            "lock order: two locks of rank {rank:?} are taken at once"
         );
         store::set(r, store::count(r) + 1)
     }
@@ -255,4 +274,67 @@ mod held {
     pub fn enter(_: Rank) {}
     #[inline(always)]
     pub fn leave(_: Rank) {}
+}
+
+#[cfg(all(test, debug_assertions, not(ringo_loom)))]
+mod tests {
+    use super::{Rank, SpinLock};
+
+    #[test]
+    fn ranks_are_in_order() {
+        assert!(Rank::ALL.is_sorted_by(|a, b| a < b));
+        assert!((0..).zip(Rank::ALL).all(|(i, rank)| rank as usize == i));
+    }
+
+    #[test]
+    fn rising_order_is_fine_and_the_order_of_release_is_free() {
+        let all = Rank::ALL.map(|rank| SpinLock::new(rank, 0));
+        for _ in 0..2 {
+            let held: Vec<_> = all.iter().map(SpinLock::lock).collect();
+            drop(held); // the lowest first
+        }
+        let (a, b) = (
+            SpinLock::new(Rank::Channel, 1),
+            SpinLock::new(Rank::Channel, 2),
+        );
+        assert_eq!(*a.lock() + *b.lock(), 3); // select takes several
+    }
+
+    /// Each pair of ranks that is in the wrong order, and each rank beside itself but the one that allows it.
+    #[test]
+    fn falling_order_is_named() {
+        for (i, high) in Rank::ALL.into_iter().enumerate() {
+            for low in Rank::ALL.into_iter().take(i + 1) {
+                let says = move || {
+                    let (first, second) = (SpinLock::new(high, ()), SpinLock::new(low, ()));
+                    let _first = first.lock();
+                    let _second = second.lock();
+                };
+                // A thread of its own: the ranks that it holds end with it.
+                let ended = std::thread::spawn(says).join();
+                let want = if high != low {
+                    format!(
+                        "lock order: a lock of rank {low:?} is taken while one of rank {high:?} is held"
+                    )
+                } else {
+                    format!("lock order: two locks of rank {low:?} are taken at once")
+                };
+                match ended {
+                    Ok(()) => assert!(low == Rank::Channel && high == low, "{high:?}, {low:?}"),
+                    Err(e) => assert_eq!(e.downcast_ref::<String>(), Some(&want)),
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a lock of rank Heap is taken while one of rank Frames is held")]
+    fn a_try_counts_as_well() {
+        let (frames, heap) = (
+            SpinLock::new(Rank::Frames, ()),
+            SpinLock::new(Rank::Heap, ()),
+        );
+        let _frames = frames.lock();
+        let _heap = heap.try_lock();
+    }
 }

@@ -27,6 +27,8 @@ pub const TESTS: &[Test] = &[
     ("locked_deadlock_2", locked_deadlock_2),
     ("goexit_locked_main", goexit_locked_main),
     ("goexit_exit", goexit_exit),
+    ("locks_in_wrong_order", locks_in_wrong_order),
+    ("lock_in_itself", lock_in_itself),
 ];
 
 /// Being formatted; it takes its time.
@@ -168,4 +170,28 @@ fn goexit_exit() -> Outcome {
         exit(0)
     });
     goexit()
+}
+
+/// I-RANK on the bare machine, where each CPU keeps its own account: one CPU may hold what another one may not take.
+fn locks_in_wrong_order() -> Outcome {
+    static HIGH: base::SpinLock<u64> = base::SpinLock::new(base::Rank::Frames, 0);
+    static LOW: base::SpinLock<u64> = base::SpinLock::new(base::Rank::Timers, 0);
+    for _ in 0..1000 {
+        let _low = LOW.lock();
+        *HIGH.lock() += 1; // in order
+    }
+    spawn(|| {
+        let _high = HIGH.lock();
+        *LOW.lock() += 1;
+    })
+    .join();
+    Err("nobody minded".into())
+}
+
+/// Without the check it would wait for itself for ever.
+fn lock_in_itself() -> Outcome {
+    static LOCK: base::SpinLock<u64> = base::SpinLock::new(base::Rank::Join, 0);
+    let _first = LOCK.lock();
+    *LOCK.lock() += 1;
+    Err("nobody minded".into())
 }

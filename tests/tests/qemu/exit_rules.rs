@@ -38,6 +38,10 @@ pub fn cases() -> Vec<Case> {
             .says("panic: in a blocking call")
             .says("[syscall]:"),
         fatal("deadlock_in_panic").says(asleep),
+        fatal("locks_in_wrong_order").smp(4).says(
+            "panic: lock order: a lock of rank Timers is taken while one of rank Frames is held",
+        ),
+        fatal("lock_in_itself").says("panic: lock order: two locks of rank Join are taken at once"),
     ];
     for smp in [1, 2, 4] {
         for test in [
