@@ -157,7 +157,12 @@ impl Sched {
         trace::point!("syscall.exit");
         self.close_window();
         let old = m.oldp().expect("exitsyscall without entersyscall");
-        let has_p = self.reenter(m, old) || self.exit_with_idle_p(m, old);
+        let over = m.over_in_call.swap(false, Relaxed);
+        let same_p = self.reenter(m, old);
+        if same_p && over {
+            arch::raise_pending(arch::PENDING_PREEMPT) // served at the drop of the caller's guard
+        }
+        let has_p = same_p || self.exit_with_idle_p(m, old);
         if has_p {
             g.traced(
                 trace::Kind::GoSyscallExit,
@@ -317,7 +322,8 @@ impl Sched {
     }
 
     /// A safe point inside a call: serve the P's timers if the P can be had for the moment, and then sysmon, which may
-    /// take this very P. No switch.
+    /// take this very P. No switch: a slice that ends here is given up at the end of the call, or a G that makes one call
+    /// after the other would keep its P for ever (Go #28701).
     pub(crate) fn safe_point_in_call(&self, m: &M) {
         let Some(p) = m.oldp() else { return };
         let bits = arch::take_pending();
@@ -327,7 +333,9 @@ impl Sched {
         let now_ns = arch::now_ns();
         self.served(m, now_ns);
         if self.reenter(m, p) {
-            self.serve_clock(m, p, now_ns);
+            if self.serve_clock(m, p, now_ns) {
+                m.over_in_call.store(true, Relaxed)
+            }
             m.set_p(None);
             p.call.store(IN_CALL, Release)
         }

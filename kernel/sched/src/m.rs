@@ -105,6 +105,8 @@ pub struct M {
     pub(crate) fresh_slice: AtomicBool,
     /// It runs timers or serves devices: who is readied meanwhile was woken by the clock or a device.
     pub(crate) serving: AtomicBool,
+    /// The slice ended while the G was in a blocking call: it gives way when it comes back.
+    pub(crate) over_in_call: AtomicBool,
     /// Runs from `runnext` in a row.
     pub(crate) chain: AtomicU32,
     /// Its count of switches when it last looked at the other Ps although it had work: `schedule.rs`.
@@ -146,6 +148,7 @@ impl M {
             tick_saw: AtomicU32::new(0),
             fresh_slice: AtomicBool::new(false),
             serving: AtomicBool::new(false),
+            over_in_call: AtomicBool::new(false),
             chain: AtomicU32::new(0),
             looked_at_others: AtomicU64::new(0),
             created: AtomicU64::new(0),

@@ -95,6 +95,7 @@ impl Sched {
                 if !m.spinning.load(Relaxed) {
                     self.become_spinning(m)
                 }
+                trace::point!("idle.spin");
                 match self.steal_work(m, p) {
                     Stolen::G(g) => return Some(Found { g, inherit: false }),
                     Stolen::RanTimers => continue,

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use ringo::machine::counts;
 use ringo::prelude::*;
+use trace::points::{self, Action};
 
 pub const TESTS: &[Test] = &[
     ("idle_injected", idle_injected),
@@ -58,9 +59,17 @@ fn mixture(stop: &'static AtomicBool, done: &'static AtomicU64) -> Vec<JoinHandl
                             bump(done);
                         });
                     }
-                    match rng.below(4) {
-                        0 => yield_now(),
-                        1 => spin(rng.below(30_000)),
+                    match rng.below(16) {
+                        0..4 => yield_now(),
+                        4..8 => spin(rng.below(30_000)),
+                        8 => {
+                            // For longer than its work may wait beside an idle P.
+                            let end_ns = sched::now_ns() + 2_000_000;
+                            while sched::now_ns() < end_ns {
+                                spin(50);
+                                core::hint::spin_loop()
+                            }
+                        }
                         _ => sleep(Duration::from_nanos(rng.below(100_000).into())),
                     }
                 }
@@ -142,24 +151,23 @@ fn idle_work_conserved() -> Outcome {
     Ok(())
 }
 
-/// At most half of the busy Ps look for work, and one more that a wake-up has started: of all looks, how many saw more. Two
-/// may pass the check at the same moment, as in Go; it is not what a machine does most of the time.
+/// At most half of the Ps look for work, and one more that a wake-up has started: of all looks, how many saw more. Each that
+/// looks is held there for a while, or they would seldom be seen. Two may pass the check at the same moment, as in Go; it is
+/// not what a machine does most of the time.
 fn idle_spinners() -> Outcome {
     static STOP: AtomicBool = AtomicBool::new(false);
     static DONE: AtomicU64 = AtomicU64::new(0);
     let s = sched::this();
+    points::arm("idle.spin", Action::DelayNs(100_000)).map_err(|e| e.to_string())?;
+    let cap = s.procs().div_ceil(2) + 1;
     let gs = mixture(&STOP, &DONE);
     let (mut looks, mut over, mut most) = (0u64, 0u64, 0);
     let enough = param("gs", 5000);
     while DONE.load(Relaxed) < enough {
-        let busy = s.procs() - s.npidle();
         let spinning = s.nmspinning();
-        // What changed between the two is looked at again.
-        if busy == s.procs() - s.npidle() {
-            looks += 1;
-            most = most.max(spinning);
-            over += u64::from(spinning > busy.div_ceil(2) + 1);
-        }
+        looks += 1;
+        most = most.max(spinning);
+        over += u64::from(spinning > cap);
         spin(100);
         core::hint::spin_loop();
         if s.procs() == 1 || looks.is_multiple_of(2_000) {
@@ -169,7 +177,9 @@ fn idle_spinners() -> Outcome {
     STOP.store(true, Relaxed);
     gs.into_iter().for_each(|g| g.join());
     until(|| num_goroutine() == 1);
+    points::arm("idle.spin", Action::Off).map_err(|e| e.to_string())?;
     figure!("looks", looks);
+    figure!("cap", cap);
     figure!("most", most);
     figure!("over", over);
     ensure!(

@@ -11,6 +11,14 @@ pub const TESTS: &[Test] = &[
     ("rwmutex_parallel_readers", rwmutex_parallel_readers),
 ];
 
+/// Stays inside for a while, now and then for long enough that others run.
+fn linger(rng: &mut base::rng::Rng) {
+    match rng.below(4) {
+        0 => yield_now(),
+        _ => spin(rng.below(200)),
+    }
+}
+
 /// What a writer adds to the count of those inside.
 const WRITER: u64 = 10_000;
 
@@ -30,13 +38,13 @@ fn rwmutex_hammer() -> Outcome {
                         let mut held = lock.write();
                         let others = inside.fetch_add(WRITER, SeqCst);
                         *held += 1;
-                        spin(rng.below(100));
+                        linger(&mut rng);
                         WRONG.fetch_add((others != 0).into(), Relaxed);
                         inside.fetch_sub(WRITER, SeqCst);
                     } else {
                         let held = lock.read();
                         let others = inside.fetch_add(1, SeqCst);
-                        spin(rng.below(100));
+                        linger(&mut rng);
                         WRONG.fetch_add((others >= WRITER).into(), Relaxed);
                         inside.fetch_sub(1, SeqCst);
                         drop(held);

@@ -170,12 +170,14 @@ fn stw_loops_with_calls() -> Outcome {
 /// nevertheless; where Gs are preempted, others get their turns too.
 fn stw_short_calls() -> Outcome {
     static STOP: AtomicBool = AtomicBool::new(false);
+    let spins = param("spins", 50) as u32;
     let gs: Vec<_> = (0..sched::gomaxprocs())
         .map(|_| {
-            spawn(|| {
+            spawn(move || {
                 let mut n = 0u64;
                 while !STOP.load(Relaxed) {
-                    blocking(|| spin(50));
+                    // Nearly all of its time is spent in calls.
+                    blocking(|| spin(spins));
                     n += 1;
                     // Alone on one P nobody else would ever stop it where nothing preempts.
                     if !crate::wait::preempts() && n.is_multiple_of(16) {

@@ -35,6 +35,16 @@ pub fn cases() -> Vec<Case> {
             all.push(Case::new("stw", "gomaxprocs_big").smp(smp).mode(mode));
         }
     }
+    for smp in [1, 2, 4] {
+        all.push(
+            Case::new("stw", "stw_short_calls")
+                .named("20000 instructions each")
+                .smp(smp)
+                .word("slice_us=500")
+                .arg("spins", 20_000)
+                .arg("stops", 20),
+        );
+    }
     // A slice of the default length, against which the stop is measured.
     all.push(Case::new("stw", "stw_time").smp(2));
     all.push(Case::new("stw", "stw_affinity").smp(2));

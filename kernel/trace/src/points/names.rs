@@ -12,6 +12,8 @@ pub const NAMES: &[&str] = &[
     // Going idle: after the last look and before the halt; after a spinner gave up and before it looks once more.
     "idle.halt",
     "idle.recheck",
+    // Looking for work: an M has none, counts as spinning, and is about to look at the others.
+    "idle.spin",
     // Going idle: an M is about to be listed, with the scheduler's lock held.
     "idle.locked",
     // Waking: between choosing an idle CPU and telling it; the interrupt that tells it, which can be lost.
