@@ -82,7 +82,7 @@ fn handoff_runnext() -> Outcome {
 fn handoff_storm() -> Outcome {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     static STOP: AtomicBool = AtomicBool::new(false);
-    let (each, procs) = (param("each", 150), sched::gomaxprocs() as u64);
+    let (each, procs) = (param("each", 80), sched::gomaxprocs() as u64);
     let (tx, rx) = chan::<u64>(1);
     let talkers: Vec<_> = [true, false]
         .into_iter()
@@ -106,7 +106,7 @@ fn handoff_storm() -> Outcome {
             spawn(move || {
                 let mut rng = chance(i);
                 for _ in 0..each {
-                    let most = [100, 2_000, 100_000][rng.below(16).saturating_sub(13) as usize];
+                    let most = [100, 5_000, 400_000][rng.below(8).saturating_sub(5) as usize];
                     let n = rng.below(most);
                     blocking(|| spin(n));
                     bump(&CALLS);

@@ -158,7 +158,7 @@ fn idle_spinners() -> Outcome {
     static STOP: AtomicBool = AtomicBool::new(false);
     static DONE: AtomicU64 = AtomicU64::new(0);
     let s = sched::this();
-    points::arm("idle.spin", Action::DelayNs(100_000)).map_err(|e| e.to_string())?;
+    points::arm("idle.spin", Action::DelayNs(500_000)).map_err(|e| e.to_string())?;
     let cap = s.procs().div_ceil(2) + 1;
     let gs = mixture(&STOP, &DONE);
     let (mut looks, mut over, mut most) = (0u64, 0u64, 0);
