@@ -46,7 +46,7 @@ pub fn cases() -> Vec<Case> {
             .arg("halts", 2_000),
     );
     for smp in [2, 4] {
-        all.push(new("idle_spinners", smp).mode(NO_NET).arg("gs", 2000));
+        all.push(new("idle_spinners", smp).mode(NO_NET));
         // The observer has a P to itself: one of the others must be able to idle beside the third.
         all.push(
             new("idle_work_conserved", smp.max(3))
@@ -76,7 +76,7 @@ pub fn cases() -> Vec<Case> {
                 .arg("halts", 300),
         );
     }
-    all.push(new("idle_spinners", 8).mode(NO_NET).arg("gs", 1000));
+    all.push(new("idle_spinners", 8).mode(NO_NET));
     all.push(new("idle_lock_storm", 8).arg("yields", 10_000));
     all
 }
