@@ -159,7 +159,7 @@ fn idle_spinners() -> Outcome {
     let procs = u64::from(s.procs());
     // The caller's P is busy throughout; and one more that a wake-up may have started.
     let cap = procs.div_ceil(2) + 1;
-    let rounds = param("rounds", 10);
+    let rounds = param("rounds", 4);
     let (mut over, mut most) = (0, 0);
     for _ in 0..rounds {
         let (come, leave) = (
@@ -174,14 +174,15 @@ fn idle_spinners() -> Outcome {
             });
         }
         hold_until(|| come.load(Acquire) == procs - 1);
-        points::arm("idle.spin", Action::DelayNs(20_000_000)).map_err(|e| e.to_string())?;
+        points::arm("idle.spin", Action::DelayNs(60_000_000)).map_err(|e| e.to_string())?;
         leave.store(true, Release);
-        let mut here = 0;
+        let here = AtomicU64::new(0);
         hold_until(|| {
-            here = here.max(u64::from(s.nmspinning()));
+            here.fetch_max(s.nmspinning().into(), Relaxed);
             u64::from(s.npidle()) == procs - 1
         });
         points::arm("idle.spin", Action::Off).map_err(|e| e.to_string())?;
+        let here = here.into_inner();
         most = most.max(here);
         over += u64::from(here > cap);
     }
