@@ -3,7 +3,7 @@
 //!
 //! A way through the scheduler that is hot pays for it with a count: every eighth time that a G stops running, it is
 //! *tracked*, and the clock is read when it becomes runnable and again when it runs (Go: `gTrackingPeriod`). A G's first
-//! phase is random, so that patterns do not hide.
+//! phase is random, so that patterns do not hide. Who yields is not counted (docs/adr/0008).
 //!
 //! ```text
 //!   since = 0 ── stops running, every 8th time ──► 1 (TRACKED) ── becomes runnable ──► now ── runs: one value ──► 0
@@ -25,7 +25,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// Every so many times that a G stops running it is tracked (Go: `gTrackingPeriod`).
-const TRACKING_PERIOD: u32 = 8;
+pub const TRACKING_PERIOD: u32 = 8;
 /// Tracked, and not runnable yet.
 const TRACKED: u64 = 1;
 
@@ -55,15 +55,22 @@ impl G {
     #[inline]
     pub(crate) fn stops_runnable(&self) {
         if self.count_leave() {
-            self.runnable_since_ns.store(clock_ns(), Relaxed)
+            self.runnable_from_now()
         }
+    }
+
+    /// Out of line: those that call it are hot, and shall not save registers for what they rarely do.
+    #[cold]
+    #[inline(never)]
+    fn runnable_from_now(&self) {
+        self.runnable_since_ns.store(clock_ns(), Relaxed)
     }
 
     /// It becomes runnable.
     #[inline]
     pub(crate) fn becomes_runnable(&self) {
         if self.runnable_since_ns.load(Relaxed) != 0 {
-            self.runnable_since_ns.store(clock_ns(), Relaxed)
+            self.runnable_from_now()
         }
     }
 
@@ -170,15 +177,16 @@ pub(crate) fn told(told: &AtomicU64, now: u64) -> u64 {
 }
 
 impl Sched {
-    /// A tracked G runs: how long it was runnable is one value.
+    /// A tracked G runs: how long it was runnable is one value. Returns what `execute` does.
     #[cold]
     #[inline(never)]
-    pub(crate) fn note_latency(&self, m: &M, g: GRef) {
+    pub(crate) fn note_latency(&self, m: &M, g: GRef) -> *const arch::Context {
         let since_ns = g.runnable_since_ns.load(Relaxed);
         g.runnable_since_ns.store(0, Relaxed);
         if since_ns > TRACKED {
             self.measured.latencies[m.id()].record(clock_ns().saturating_sub(since_ns))
         }
+        &raw const g.ctx
     }
 
     /// A G has waited so long for a mutex (Go: `sched.totalMutexWaitTime`).
@@ -311,7 +319,7 @@ pub struct Metrics {
     pub goroutines: Goroutines,
     /// Gs that were ever made (Go: `/sched/goroutines-created`).
     pub created: u64,
-    /// From runnable to running, one in eight (Go: `/sched/latencies`).
+    /// From runnable to running, one in [`TRACKING_PERIOD`] (Go: `/sched/latencies`).
     pub latencies: Counts,
     /// Stops of the world, for each reason.
     pub pauses: [PauseMetrics; StopReason::ALL.len()],

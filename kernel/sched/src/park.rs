@@ -203,19 +203,27 @@ fn switch(f: unsafe extern "C" fn(usize) -> *const arch::Context) {
 }
 
 unsafe extern "C" fn gosched_m(_: usize) -> *const arch::Context {
-    requeue_running(Event::Yielded)
+    requeue(Event::Yielded)
 }
 unsafe extern "C" fn goyield_m(_: usize) -> *const arch::Context {
-    requeue_running(Event::YieldedLocally)
+    requeue(Event::YieldedLocally)
 }
 
 /// running → runnable, queued, and on to the next.
 pub(crate) fn requeue_running(event: Event) -> *const arch::Context {
+    requeue(event)
+}
+
+/// The same, made anew for each event that is known: a yield then decides nothing about it.
+#[inline(always)]
+fn requeue(event: Event) -> *const arch::Context {
     let m = m_on_g0();
     let s = m.sched();
     let g = running(m);
     s.dropg(m, g);
-    g.stops_runnable();
+    if !matches!(event, Event::Yielded | Event::YieldedLocally) {
+        g.stops_runnable() // who gives way asks for the wait (docs/adr/0008)
+    }
     g.set_status(GStatus::Running, GStatus::Runnable);
     match event {
         Event::Preempted => g.traced(trace::Kind::GoPreempt, 0),

@@ -214,9 +214,6 @@ impl Sched {
             }
         }
         g.set_status(GStatus::Runnable, GStatus::Running);
-        if g.runnable_since_ns.load(Relaxed) != 0 {
-            self.note_latency(m, g)
-        }
         g.m.store(m as *const M as *mut M, Relaxed);
         m.curg.store(g.as_ptr(), Relaxed);
         count(&m.stats.switches);
@@ -228,6 +225,9 @@ impl Sched {
             if self.cfg.preempt == Preempt::Async {
                 arch::set_window(g.window.0.load(Relaxed), g.window.1.load(Relaxed))
             }
+        }
+        if g.runnable_since_ns.load(Relaxed) != 0 {
+            return self.note_latency(m, g); // last, so that the way past it saves nothing for it
         }
         &g.ctx
     }

@@ -305,32 +305,49 @@ fn read_metrics_cumulative() -> Outcome {
     Ok(())
 }
 
-/// One in eight of the times that a G stops running is measured, whatever the phase that it began with.
+/// One in eight of the times that a G stops running is measured, whatever the phase that it began with; who yields asked for
+/// the wait and is not.
 fn latency_tracking() -> Outcome {
-    let (gs, yields) = (16u64, 800u64);
+    let (pairs, rounds) = (8u64, 400u64);
     let before = metrics::read().latencies;
-    let all: Vec<_> = (0..gs)
-        .map(|_| spawn(move || (0..yields).for_each(|_| yield_now())))
+    let all: Vec<_> = (0..pairs)
+        .flat_map(|_| {
+            let ((tx_a, rx_a), (tx_b, rx_b)) = (chan::<u64>(0), chan::<u64>(0));
+            [
+                spawn(move || {
+                    for i in 0..rounds {
+                        yield_now();
+                        let _ = (tx_a.send(i), rx_b.recv());
+                    }
+                }),
+                spawn(move || {
+                    for i in 0..rounds {
+                        yield_now();
+                        let _ = (rx_a.recv(), tx_b.send(i));
+                    }
+                }),
+            ]
+        })
         .collect();
     all.into_iter().for_each(|g| g.join());
     let n = metrics::read().latencies.since(&before).total();
-    let (least, most) = (gs * yields / 8, gs * yields / 8 + gs + 50);
     figure!("tracked", n);
+    // Each of the two stops once or twice a round, whoever comes first. With the yields it would be twice as often.
+    let (least, most) = (pairs * rounds * 2 / 8, pairs * rounds * 4 / 8);
     ensure!(
-        (least - gs..=most).contains(&n),
-        "{n} of {} were measured",
-        gs * yields
+        (least - 2 * pairs..=most + 2 * pairs).contains(&n),
+        "{n} were measured, not {least} to {most}"
     );
     Ok(())
 }
 
-/// A G that is ready and does not get a CPU for 2 ms is measured so: one P, nobody is preempted.
+/// A G that is ready and does not get a CPU for 1 ms is measured so: one P, nobody is preempted.
 fn latency_of_who_waits() -> Outcome {
     let (tx, rx) = chan::<u32>(1);
     let waiter = spawn(move || for _ in rx.iter() {});
-    let wait_ns = 2_000_000;
+    let wait_ns = 1_000_000;
     let before = metrics::read().latencies;
-    for i in 0..16 {
+    for i in 0..2 * sched::metrics::TRACKING_PERIOD {
         yield_now(); // it waits
         tx.send(i).map_err(|e| format!("{e:?}"))?;
         arch::spin_wait_ns(wait_ns);
