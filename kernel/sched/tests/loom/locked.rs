@@ -73,7 +73,7 @@ fn deliver_against_stop() {
 /// whoever finds it delivers it.
 #[test]
 fn park_locked_against_ready() {
-    explore(1, || {
+    explore(2, || {
         let (s, gs) = (sched(3, 2), Gs::new(2));
         let m0 = s.model_hold(0, 0, false);
         let m1 = s.model_hold(1, 1, false);
