@@ -6,11 +6,12 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use crate::options::RunArgs;
+use crate::soak::SoakArgs;
 use crate::top::{TopArgs, top};
-use crate::{Failure, Result, check, doctor, list, run};
+use crate::{Failure, Result, check, doctor, list, run, soak};
 
 /// Commands that come later.
-const LATER: &[&str] = &["bench", "experiment", "soak", "exec"];
+const LATER: &[&str] = &["bench", "experiment", "exec"];
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo run -- list", disable_version_flag = true)]
@@ -56,6 +57,7 @@ fn dispatch(words: &[std::ffi::OsString]) -> Result<u8> {
         Some("doctor") => parse::<DoctorArgs>(words)?.map_or(Ok(0), |_| doctor::doctor()),
         Some("check") => parse::<CheckArgs>(words)?.map_or(Ok(0), |args| check::check(&args.elf)),
         Some("top") => parse::<TopArgs>(words)?.map_or(Ok(0), |args| top(&args)),
+        Some("soak") => parse::<SoakArgs>(words)?.map_or(Ok(0), |args| soak::soak(&args)),
         Some("help") => parse::<RunArgs>(&["".into(), "--help".into()])?.map_or(Ok(0), |_| Ok(0)),
         Some(later) if LATER.contains(&later) => {
             Err(Failure::new(format!("{later} is not there yet")))

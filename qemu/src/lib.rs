@@ -27,7 +27,7 @@
 //! | `exit` `postmortem` `estate` `fault_log` `symbols` `report` | how it ended, and why |
 //! | `host_machine` | the same program on threads of the host |
 //! | `top` `runtime` | a machine that runs, from another terminal |
-//! | `list` `doctor` `check` `elf_scan` `red_zone` | the other commands |
+//! | `list` `doctor` `check` `soak` `elf_scan` `red_zone` | the other commands |
 
 mod accel;
 mod backtrace;
@@ -67,6 +67,7 @@ mod root;
 mod run;
 mod runtime;
 mod size;
+mod soak;
 mod streams;
 mod symbols;
 mod sys;

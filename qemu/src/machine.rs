@@ -87,6 +87,8 @@ pub struct Machine {
     pub disk: Disk,
     /// So many requests a second does it serve; `None`: as many as it can.
     pub disk_requests_per_s: Option<u32>,
+    /// All CPUs stand still again and again: how long they run, and how long they stand.
+    pub pauses: Option<(Duration, Duration)>,
     /// From the start of QEMU; `None`: no limit.
     pub timeout: Option<Duration>,
     /// Waits for a debugger before the first instruction, prints how to attach one, and has no time limit.
@@ -134,6 +136,7 @@ impl Machine {
             seed: None,
             disk: Disk::None,
             disk_requests_per_s: Some(200),
+            pauses: None,
             timeout: None,
             gdb: false,
             input: Input::Nothing,

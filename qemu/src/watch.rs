@@ -52,14 +52,16 @@ pub fn watch(machine: &Machine, running: &mut Running) -> Seen {
         .timeout
         .filter(|_| !machine.gdb)
         .and_then(|limit| running.started.checked_add(limit));
+    let mut pauses = Pauses::new(machine);
     loop {
-        let told = match limit {
-            // Once it is dead, only its last words are waited for.
-            Some(limit) if seen.death.is_none() => running
-                .told
-                .recv_timeout(limit.saturating_duration_since(Instant::now())),
-            _ => running.told.recv_timeout(Duration::from_secs(3600)),
-        };
+        // Once it is dead, only its last words are waited for.
+        let limit = limit.filter(|_| seen.death.is_none());
+        let next = pauses.next.filter(|_| seen.up && seen.death.is_none());
+        let until = limit.into_iter().chain(next).min();
+        let wait = until.map(|when| when.saturating_duration_since(Instant::now()));
+        let told = running
+            .told
+            .recv_timeout(wait.unwrap_or(Duration::from_secs(3600)));
         match told {
             Ok(Told::Event(when, event)) => seen.note(running.started, when, event),
             Ok(Told::OutputGone) => {
@@ -92,11 +94,42 @@ pub fn watch(machine: &Machine, running: &mut Running) -> Seen {
             Ok(Told::Monitor(MonitorEvent::Closed)) | Err(RecvTimeoutError::Disconnected) => {
                 return seen;
             }
-            Err(RecvTimeoutError::Timeout) if limit.is_some() && seen.death.is_none() => {
+            Err(RecvTimeoutError::Timeout) if limit.is_none_or(|limit| Instant::now() < limit) => {
+                pauses.pause(&mut running.monitor)
+            }
+            Err(RecvTimeoutError::Timeout) => {
                 running.monitor.execute("stop", json!({}));
                 bury(running, &mut seen, Death::TimeLimit);
             }
-            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+/// Times at which all CPUs stand still.
+struct Pauses {
+    next: Option<Instant>,
+    times: Option<(Duration, Duration)>,
+}
+
+impl Pauses {
+    fn new(machine: &Machine) -> Pauses {
+        let times = machine.pauses;
+        Pauses {
+            next: times.and_then(|(runs, _)| Instant::now().checked_add(runs)),
+            times,
+        }
+    }
+
+    /// One of them, if it is time.
+    fn pause(&mut self, monitor: &mut Monitor) {
+        let Some((runs, stands)) = self.times else {
+            return;
+        };
+        if self.next.is_some_and(|next| Instant::now() >= next) {
+            monitor.execute("stop", json!({}));
+            std::thread::sleep(stands);
+            monitor.execute("cont", json!({}));
+            self.next = Instant::now().checked_add(runs)
         }
     }
 }

@@ -10,5 +10,7 @@ pub mod rng;
 pub mod shim;
 
 pub use guard::{IrqGuard, PreemptGuard};
+#[cfg(not(ringo_loom))]
+pub use lock::preempt_at_unlock;
 pub use lock::{Rank, SpinGuard, SpinLock};
 pub use rng::Rng;

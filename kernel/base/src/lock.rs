@@ -11,6 +11,8 @@
 use crate::guard::PreemptGuard;
 use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
+#[cfg(not(ringo_loom))]
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Order in which locks may nest: a lock may be taken while locks of lower ranks are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -203,8 +205,39 @@ impl<T> Drop for SpinGuard<'_, T> {
         // with the lock free.
         unsafe {
             ManuallyDrop::drop(&mut self.data);
+            at_unlock();
             ManuallyDrop::drop(&mut self.count);
         }
+    }
+}
+
+/// Debug builds: every so many releases of a lock, 0: none.
+#[cfg(not(ringo_loom))]
+static PREEMPT_EVERY: AtomicU32 = AtomicU32::new(0);
+
+/// For tests, in debug builds only: from now on every `n`-th release of any lock is taken for the end of the running G's slice; 0
+/// ends that.
+#[cfg(not(ringo_loom))]
+pub fn preempt_at_unlock(n: u32) {
+    PREEMPT_EVERY.store(n, Relaxed)
+}
+
+/// The lock is free, preemption is still off.
+#[inline(always)]
+fn at_unlock() {
+    #[cfg(all(debug_assertions, not(ringo_loom)))]
+    if PREEMPT_EVERY.load(Relaxed) != 0 {
+        preempt_now_and_then()
+    }
+}
+
+#[cfg(all(debug_assertions, not(ringo_loom)))]
+#[cold]
+fn preempt_now_and_then() {
+    static RELEASES: AtomicU32 = AtomicU32::new(0);
+    let every = PREEMPT_EVERY.load(Relaxed).max(1);
+    if RELEASES.fetch_add(1, Relaxed).is_multiple_of(every) {
+        arch::raise_pending(arch::PENDING_PREEMPT)
     }
 }
 

@@ -42,6 +42,7 @@ mod rwmutex;
 mod sched_fair;
 mod sched_life;
 mod selects;
+mod soak;
 #[cfg(ringo_kernel)]
 mod stacks;
 mod stress;
@@ -97,6 +98,7 @@ const AREAS: &[&[Test]] = &[
     rwmutex::TESTS,
     sched_fair::TESTS,
     sched_life::TESTS,
+    soak::TESTS,
     stress::TESTS,
     stw::TESTS,
     timers::TESTS,

@@ -28,6 +28,7 @@ mod memory;
 mod programs;
 mod regs;
 mod shell;
+mod soak;
 mod stacks;
 mod stw;
 mod switches;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     // The long ones first, so that nobody waits for them alone at the end.
     let cases = [
         regs::cases(),
+        soak::cases(),
         wake::cases(),
         wakeup::cases(),
         channels::cases(),
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
     trials.extend(programs::trials());
     trials.extend(shell::trials());
     trials.extend(bad_input::trials());
+    trials.extend(soak::trials());
     trials.extend(boots::trials());
     trials.extend(idle::trials());
     let conclusion = libtest_mimic::run(&args, trials);

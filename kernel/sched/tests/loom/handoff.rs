@@ -65,3 +65,47 @@ fn call_against_retake() {
         check_end(s, &gs)
     })
 }
+
+/// G 0 is in a call on M1, whose P sysmon takes and gives to M2, or to M0 itself; there G 1 enters a call as well, on the same P. Both
+/// come back at any time, each may find the P in the other's call.
+#[test]
+fn two_calls_on_one_p() {
+    explore(1, || {
+        let (s, gs) = (sched(3, 1), Gs::new(2));
+        let m1 = s.model_hold(1, 0, false);
+        s.model_queue(0, gs.g(1));
+        sched::models::make_runnable(gs.g(0));
+        s.model_run(m1, gs.g(0));
+        let call = |m: &sched::M, gs: &Gs, i: usize| {
+            if i == 1 && gs.first_time(1) {
+                s.model_run(m, gs.g(1));
+                s.model_enter_call(m, gs.g(1));
+                if s.model_exit_call(m, gs.g(1)) {
+                    gs.ran_on(1)
+                }
+            }
+        };
+        let caller = {
+            let gs = gs.clone();
+            thread::spawn(move || {
+                s.model_enter_call(m1, gs.g(0));
+                if s.model_exit_call(m1, gs.g(0)) {
+                    gs.ran_on(0)
+                }
+                work(s, m1, &gs, |i| call(m1, &gs, i))
+            })
+        };
+        let other = {
+            let gs = gs.clone();
+            let m2 = &s.allm[2];
+            thread::spawn(move || work(s, m2, &gs, |i| call(m2, &gs, i)))
+        };
+        s.model_retake(0);
+        s.model_retake(0);
+        let m0 = &s.allm[0];
+        work(s, m0, &gs, |i| call(m0, &gs, i));
+        caller.join().unwrap();
+        other.join().unwrap();
+        check_end(s, &gs)
+    })
+}

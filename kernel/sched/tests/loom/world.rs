@@ -3,7 +3,7 @@
 use loom::sync::mpsc;
 use sched::{G, GRef, GStatus, M, Sched};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Explore all interleavings of `f` with at most `preemptions` switches of a thread that could have gone on.
 pub fn explore(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
@@ -28,6 +28,8 @@ pub fn explore(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
 pub struct Gs {
     gs: Vec<GRef>,
     found: Vec<AtomicU64>,
+    /// Found once in a model in which that does not count.
+    seen: Vec<AtomicBool>,
     /// What the G's owner of the moment writes: loom reports it if one owner's writes do not happen before the next's.
     stack: Vec<loom::cell::UnsafeCell<u32>>,
     /// Told of each G that was found.
@@ -51,6 +53,7 @@ impl Gs {
                     GRef::new(g)
                 })
                 .collect(),
+            seen: (0..n).map(|_| AtomicBool::new(false)).collect(),
             found: (0..n).map(|_| AtomicU64::new(0)).collect(),
             stack: (0..n).map(|_| loom::cell::UnsafeCell::new(0)).collect(),
             told,
@@ -85,6 +88,15 @@ impl Gs {
         self.touch(i);
         assert_eq!(self.found[i].fetch_add(1, Relaxed), 0, "G {i} runs twice");
         self.told[i].send(()).unwrap()
+    }
+
+    /// G `i` was found for the first time, and will be queued again: that does not count.
+    pub fn first_time(&self, i: usize) -> bool {
+        let first = !self.seen[i].swap(true, Relaxed);
+        if first {
+            self.found[i].store(0, Relaxed)
+        }
+        first
     }
 
     /// Somebody got `g` out of a queue and runs it.

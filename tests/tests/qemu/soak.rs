@@ -1,0 +1,46 @@
+//! A short soak: the mix of everything that `cargo run -- soak` boots for as long as one likes, and that command itself.
+
+use libtest_mimic::Trial;
+use ringo_runner::Disk;
+use std::time::Duration;
+use tests::{Case, DEFAULT, NO_NET, run_runner};
+
+pub fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    for (smp, seed) in [(1, 11), (2, 12), (4, 13)] {
+        for mode in [DEFAULT, NO_NET] {
+            let case = Case::new("soak", "soak").smp(smp).mode(mode);
+            all.push(case.arg("seed", seed).arg("rounds", 6).machine(|machine| {
+                machine.disk = Disk::IfUsed;
+                machine.disk_requests_per_s = None;
+                machine.pauses = Some((Duration::from_millis(400), Duration::from_millis(50)));
+            }));
+        }
+    }
+    all
+}
+
+/// One machine, by the command; and what it says to nonsense.
+pub fn trials() -> Vec<Trial> {
+    let run = |name: &'static str, words: &'static [&str], status: i32, says: &'static str| {
+        Trial::test(format!("soak::{name}"), move || {
+            let out = run_runner("soak", name, words, |c| c)?;
+            out.ended(status, says).map_err(Into::into)
+        })
+    };
+    vec![
+        run(
+            "one machine",
+            &["soak", "--seed", "7", "--boots", "1", "--json"],
+            0,
+            "\"again\":\"cargo run -- soak --seed 7 --boots 1\"",
+        ),
+        run("help", &["soak", "--help"], 0, "how to run it again"),
+        run(
+            "no time",
+            &["soak", "--minutes", "0"],
+            1,
+            "a number of minutes above 0",
+        ),
+    ]
+}
