@@ -86,6 +86,11 @@ impl<T> TickTo<T> {
     pub(crate) fn take_back(&self) -> bool {
         self.0.upgrade().is_some_and(|chan| chan.try_recv().is_ok())
     }
+
+    /// Whether anybody waits for a tick.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.0.upgrade().is_some_and(|chan| chan.receiver_waits())
+    }
 }
 
 /// A channel on which a timer ticks; the last receiver that is dropped stops it.
@@ -148,6 +153,7 @@ impl<T> Sender<T> {
     /// Gives the value back if the channel is closed or nobody is left to receive, also if that happens while it waits
     /// (Go panics).
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        self.chan.check_bubble();
         let mut value = MaybeUninit::new(value);
         // SAFETY: initialised, and looked at below only if it was not moved out.
         if unsafe { self.chan.send(value.as_mut_ptr()) } {
@@ -164,12 +170,14 @@ impl<T> Sender<T> {
     ///
     /// Gives the value back, with the reason.
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
+        self.chan.check_bubble();
         self.chan.try_send(value)
     }
 
     /// Closes the channel: what lies in the buffer can still be received, all who wait wake. Answers whether this call
     /// closed it; a second one does nothing (Go panics).
     pub fn close(&self) -> bool {
+        self.chan.check_bubble();
         self.chan.close()
     }
 
@@ -200,6 +208,7 @@ impl<T> Receiver<T> {
         let Some(chan) = &self.chan else {
             park_forever(WaitReason::ChanReceiveNil)
         };
+        chan.check_bubble();
         let mut out = MaybeUninit::uninit();
         // SAFETY: room for a T, and `recv` says whether it wrote it.
         unsafe {
@@ -218,14 +227,20 @@ impl<T> Receiver<T> {
     /// `Empty`, or `Closed` once the channel is closed and drained.
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         match &self.chan {
-            Some(chan) => chan.try_recv(),
+            Some(chan) => {
+                chan.check_bubble();
+                chan.try_recv()
+            }
             None => Err(TryRecvError::Empty),
         }
     }
 
     /// Closes the channel, as [`Sender::close`] does. On [`never()`] it does nothing and answers `false`.
     pub fn close(&self) -> bool {
-        self.chan.as_ref().is_some_and(|chan| chan.close())
+        self.chan.as_ref().is_some_and(|chan| {
+            chan.check_bubble();
+            chan.close()
+        })
     }
 
     /// Values in the buffer at this moment.
@@ -261,6 +276,7 @@ pub(crate) fn park_forever(reason: WaitReason) -> ! {
     }
     loop {
         let commit = Commit { f: stay, arg: 0 };
+        sched::current().blocks_durably();
         // SAFETY: `stay` uses nothing; that nobody readies the G is what is wanted.
         unsafe { sched::gopark(PreemptGuard::new(), reason, commit) };
     }

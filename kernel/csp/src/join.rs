@@ -182,6 +182,7 @@ impl<T> Packet<T> {
         let mut state = self.state.lock();
         if !state.ended {
             state.waiter = Some(sched::current());
+            sched::current().blocks_durably();
             sched::park_unlock(state, WaitReason::Join);
             state = self.state.lock();
         }

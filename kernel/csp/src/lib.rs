@@ -13,6 +13,7 @@ pub mod join;
 pub mod scope;
 mod select_macro;
 pub mod sync;
+pub mod synctest;
 pub mod time;
 mod waitq;
 

@@ -44,6 +44,7 @@ pub mod start;
 pub mod termination;
 
 pub use args::args;
+pub use csp::synctest;
 pub use dump::dump;
 pub use exit::{at_exit, exit};
 pub use goroutine::{Goroutine, current};

@@ -13,8 +13,13 @@ use base::config::{Clock, Config};
 use base::shim::Ordering::*;
 use core::sync::atomic::AtomicBool;
 
-/// Is there any scheduler with such a clock? Where there is none, reading the clock is one load more than the machine's.
+/// Is there any scheduler with such a clock, or was there a bubble? Where there is none, reading the clock is one load more than the machine's.
 static ANY: AtomicBool = AtomicBool::new(false);
+
+/// A bubble is made.
+pub(crate) fn note_bubble() {
+    ANY.store(true, Relaxed)
+}
 
 /// A scheduler is made.
 pub(crate) fn note(cfg: &Config) {
@@ -43,6 +48,9 @@ pub fn machine_now_ns() -> u64 {
 fn virtual_now_ns() -> u64 {
     if arch::m_ptr().is_null() {
         return arch::now_ns(); // before the scheduler runs
+    }
+    if let Some(ns) = crate::bubble::now_ns() {
+        return ns;
     }
     let guard = PreemptGuard::new();
     M::current(&guard).sched().timers_now_ns(arch::now_ns())

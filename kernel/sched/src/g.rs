@@ -21,6 +21,7 @@
 //! its G is not dead, and by those who find it by looking around, until their CPU's next flush point (`mem::flush`): what
 //! it finds is a G, if perhaps a dead or another one.
 
+use crate::bubble::InBubble;
 use crate::m::M;
 use base::shim::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use core::cell::UnsafeCell;
@@ -101,10 +102,12 @@ pub enum WaitReason {
     Join,
     StoppingTheWorld,
     ProgramExit,
+    SynctestRun,
+    SynctestWait,
 }
 
 impl WaitReason {
-    const ALL: [WaitReason; 17] = [
+    const ALL: [WaitReason; 19] = [
         Self::None,
         Self::ChanReceiveNil,
         Self::ChanSendNil,
@@ -122,6 +125,8 @@ impl WaitReason {
         Self::Join,
         Self::StoppingTheWorld,
         Self::ProgramExit,
+        Self::SynctestRun,
+        Self::SynctestWait,
     ];
 }
 
@@ -145,6 +150,8 @@ impl core::fmt::Display for WaitReason {
             Self::Join => "join",
             Self::StoppingTheWorld => "stopping the world",
             Self::ProgramExit => "program exit",
+            Self::SynctestRun => "synctest.Run",
+            Self::SynctestWait => "synctest.Wait",
         })
     }
 }
@@ -193,6 +200,9 @@ pub struct G {
     /// M that it is locked to, and how often: `locked.rs`. Written by the G itself.
     pub(crate) lockedm: AtomicPtr<M>,
     pub(crate) lock_count: AtomicU32,
+    /// The bubble that it is in, and whether it waits for something of it: `bubble.rs`.
+    pub(crate) bubble: InBubble,
+    pub(crate) durable: plain::AtomicBool,
     /// Innermost open scope of the layer above, see [`G::scope_head`].
     scope_head: AtomicUsize,
     pub(crate) parent: AtomicU64,
@@ -225,6 +235,8 @@ impl G {
             wait_since_ns: plain::AtomicU64::new(0),
             lockedm: AtomicPtr::new(core::ptr::null_mut()),
             lock_count: AtomicU32::new(0),
+            bubble: InBubble::none(),
+            durable: plain::AtomicBool::new(false),
             scope_head: AtomicUsize::new(0),
             parent: AtomicU64::new(0),
             created_at: AtomicPtr::new(core::ptr::null_mut()),

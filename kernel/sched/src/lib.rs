@@ -26,7 +26,7 @@
 //! | how a G is born and dies | `newproc` |
 //! | how a G stays on one CPU | `locked` |
 //! | what becomes of the P of a G that blocks its CPU | `handoff` |
-//! | what time it is for the program | `clock` |
+//! | what time it is for the program | `clock` `bubble` |
 //! | how a G loses its CPU | `preempt` `tick` `wakeup` `sysmon` |
 //! | how everybody stops at once, how Ps come and go | `stw` |
 //! | what happens when nobody can go on | `deadlock` |
@@ -40,6 +40,7 @@
 // Models have no CPUs that halt, and so no use for some of what surrounds that.
 #![cfg_attr(ringo_loom, allow(dead_code, unused_imports))]
 
+pub mod bubble;
 mod clock;
 mod deadlock;
 mod dump;

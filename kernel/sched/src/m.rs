@@ -13,6 +13,7 @@
 //!                          └── notewakeup from EMPTY: no interrupt needed, stopm will see it
 //! ```
 
+use crate::bubble::InBubble;
 use crate::g::{G, GRef};
 use crate::metrics::{so_far, told};
 use crate::p::P;
@@ -107,6 +108,8 @@ pub struct M {
     pub(crate) serving: AtomicBool,
     /// The slice ended while the G was in a blocking call: it gives way when it comes back.
     pub(crate) over_in_call: AtomicBool,
+    /// The bubble whose timers they are.
+    pub(crate) serving_bubble: InBubble,
     /// Runs from `runnext` in a row.
     pub(crate) chain: AtomicU32,
     /// Its count of switches when it last looked at the other Ps although it had work: `schedule.rs`.
@@ -149,6 +152,7 @@ impl M {
             fresh_slice: AtomicBool::new(false),
             serving: AtomicBool::new(false),
             over_in_call: AtomicBool::new(false),
+            serving_bubble: InBubble::none(),
             chain: AtomicU32::new(0),
             looked_at_others: AtomicU64::new(0),
             created: AtomicU64::new(0),

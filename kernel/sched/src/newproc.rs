@@ -130,6 +130,7 @@ impl Sched {
             *g.hook.get() = hook;
             g.ctx.set(arch::new_context(data as usize & !15, g_entry));
         }
+        g.enter_bubble(crate::bubble::of_caller(m));
         g.set_id(self.goid(p));
         g.parent.store(parent, Relaxed);
         g.created_at
@@ -368,6 +369,7 @@ unsafe extern "C" fn goexit0(_: usize) -> *const arch::Context {
         // SAFETY: `newproc_scoped`'s caller says so; once, `take` saw to it.
         unsafe { (hook.f)(hook.arg) }
     }
+    g.leave_bubble(m);
     s.gfput(m.p().expect("a goroutine ends inside blocking()"), g);
     s.schedule(m)
 }

@@ -115,8 +115,16 @@ impl Sched {
         commit: Commit,
     ) -> bool {
         let locked = g.locked_to().is_some(); // after the commit it may be anybody's
+        let bubble = g.before_park();
         // SAFETY: the caller's promise.
         let waits = unsafe { self.park_and_commit(m, g, reason, commit) };
+        if let Some(bubble) = bubble {
+            if waits {
+                bubble.after_park(m)
+            } else {
+                g.not_parked()
+            }
+        }
         if waits && locked {
             self.stoplockedm(m)
         }
@@ -158,6 +166,7 @@ impl Sched {
     /// waiting → runnable, queued on `m`'s P, and somebody woken for it (Go: `ready`).
     pub(crate) fn ready(&self, m: &M, g: GRef) {
         g.becomes_runnable();
+        g.counts_again();
         g.set_status(GStatus::Waiting, GStatus::Runnable);
         g.traced(
             trace::Kind::GoReady,

@@ -23,6 +23,7 @@ pub fn sleep_until_ns(deadline_ns: u64) {
         f: arm_sleep,
         arg: deadline_ns as usize,
     };
+    crate::park::current().blocks_durably();
     // SAFETY: the timer that `arm_sleep` adds readies the G once.
     unsafe { gopark(PreemptGuard::new(), WaitReason::Sleep, commit) }
 }
@@ -30,6 +31,14 @@ pub fn sleep_until_ns(deadline_ns: u64) {
 /// On g0, state waiting: only now may the timer fire.
 unsafe fn arm_sleep(g: GRef, deadline_ns: usize) -> bool {
     let m = m_on_g0();
+    if let Some(b) = g.bubble.get() {
+        // SAFETY: the G waits for this timer alone, and its bubble lives as long as it does.
+        unsafe {
+            b.timers
+                .add(deadline_ns as u64, goroutine_ready, g.as_ptr() as usize)
+        };
+        return true;
+    }
     // SAFETY: the G waits for this timer alone.
     unsafe {
         m.sched()

@@ -17,6 +17,7 @@
 //! The lock is held while the timer fires, so after `stop` or `reset` nothing of what was before comes any more (Go
 //! 1.23's rules).
 
+use crate::bubble::Bubble;
 use crate::m::M;
 use crate::timers::Timers;
 use base::shim::{AtomicU64, Ordering::*};
@@ -38,6 +39,11 @@ pub trait Fire: Send + Sync {
         false
     }
 
+    /// Would anybody be woken by it now?
+    fn can_wake(&self) -> bool {
+        true
+    }
+
     /// It is not set, and nobody is left who could set it: let go of what it holds.
     fn give_up(&self) {}
 
@@ -55,6 +61,21 @@ pub struct Timer {
     fire: Box<dyn Fire>,
 }
 
+/// Whose heap holds its entry.
+enum Home {
+    P(&'static Timers),
+    Bubble(Arc<Bubble>),
+}
+
+impl Home {
+    fn timers(&self) -> &Timers {
+        match self {
+            Home::P(timers) => timers,
+            Home::Bubble(b) => &b.timers,
+        }
+    }
+}
+
 /// How it is set.
 struct Set {
     when_ns: u64,
@@ -63,7 +84,7 @@ struct Set {
     /// Deadline of its living entry: at most `when_ns`.
     entry_when_ns: u64,
     /// Heap that the entry was put into.
-    heap: Option<&'static Timers>,
+    heap: Option<Home>,
     entries: u64,
 }
 
@@ -110,6 +131,7 @@ impl Timer {
         let guard = PreemptGuard::new();
         let m = M::current(&guard);
         let p = m.p().expect("a timer is set inside blocking()");
+        let bubble = crate::bubble::of_caller(m);
         let mut set = self.set.lock();
         let was_set = self.is_set();
         let taken_back = self.fire.take_back();
@@ -119,9 +141,11 @@ impl Timer {
             self.forget_entry(&mut set);
             set.entries += 1;
             set.entry_when_ns = when_ns;
-            set.heap = Some(&p.timers);
             self.entry.store(set.entries, Release);
-            earliest = p.timers.add_timer(when_ns, self, set.entries)
+            let home = bubble.map_or(Home::P(&p.timers), Home::Bubble);
+            let first = home.timers().add_timer(when_ns, self, set.entries);
+            earliest = first && matches!(home, Home::P(_));
+            set.heap = Some(home)
         }
         drop(set);
         if earliest {
@@ -158,9 +182,14 @@ impl Timer {
         if self.is_set() {
             self.entry.store(0, Release);
             if let Some(heap) = set.heap.take() {
-                heap.count_stale()
+                heap.timers().count_stale()
             }
         }
+    }
+
+    /// Does it fire again and again?
+    pub(crate) fn is_periodic(&self) -> bool {
+        self.set.lock().period_ns != 0
     }
 
     /// Entry `n` of it was due and is out of `heap`. False: it did not fire.

@@ -242,6 +242,52 @@ impl Timers {
         }
     }
 
+    /// Deadline of the first timer that can wake somebody, where all who could receive are blocked: [`NEVER`] if none can.
+    pub(crate) fn first_that_wakes_ns(&self) -> u64 {
+        let h = self.heap.lock();
+        let wakes = |e: &&Entry| match &e.what {
+            What::Call(..) => true,
+            What::Timer(of) => of.0.owns(of.1) && of.0.fire().can_wake(),
+        };
+        let first = h.entries.iter().filter(wakes).map(|e| e.when_ns).min();
+        first.unwrap_or(NEVER)
+    }
+
+    /// Run what is due by `to_ns`, each at its own time, of which `at` is told. Beats that nobody could receive are left out.
+    pub(crate) fn run_until(&self, to_ns: u64, at: impl Fn(u64)) {
+        while self.min_when_ns() <= to_ns {
+            let when_ns = self.min_when_ns();
+            match self.pop_due(to_ns) {
+                // SAFETY: as in `run_due`.
+                Some(What::Call(f, arg)) => unsafe {
+                    at(when_ns);
+                    f(arg, when_ns)
+                },
+                Some(What::Timer(of)) => {
+                    let (timer, n) = *of;
+                    let now_ns = if timer.is_periodic() && !timer.fire().can_wake() {
+                        to_ns
+                    } else {
+                        when_ns
+                    };
+                    at(now_ns);
+                    timer.due(self, n, now_ns);
+                    timer.release()
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// Take everything out; nothing of it fires. Not on g0.
+    pub(crate) fn clear(&self) {
+        let mut h = self.heap.lock();
+        let all = core::mem::take(&mut h.entries);
+        self.publish(&h);
+        drop(h);
+        drop(all)
+    }
+
     /// Move all timers to `other`, which is another P's. No lock is held.
     pub(crate) fn move_to(&self, other: &Timers) {
         let taken = {

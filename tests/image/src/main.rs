@@ -12,6 +12,7 @@ mod param;
 mod wait;
 
 mod bad_ends;
+mod bubbles;
 mod burden;
 mod chans;
 mod clocks;
@@ -75,6 +76,7 @@ const BARE: &[&[Test]] = &[];
 
 const AREAS: &[&[Test]] = &[
     bad_ends::TESTS,
+    bubbles::TESTS,
     chans::TESTS,
     clocks::TESTS,
     burden::TESTS,

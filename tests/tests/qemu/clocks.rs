@@ -1,9 +1,32 @@
-//! Timers, tickers, timeouts, contexts.
+//! Timers, tickers, timeouts, contexts, bubbles.
 
 use tests::{Case, DEFAULT, NO_NET};
 
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
+    for (test, says) in [
+        (
+            "bubble_stuck_root",
+            "deadlock: all goroutines in bubble are blocked",
+        ),
+        (
+            "bubble_stuck_child",
+            "deadlock: main bubble goroutine has exited but blocked goroutines remain",
+        ),
+        (
+            "bubble_lonely_ticker",
+            "deadlock: all goroutines in bubble are blocked",
+        ),
+        (
+            "bubble_channel_outside",
+            "a channel of a bubble is used from outside",
+        ),
+        ("bubble_nested", "a bubble inside a bubble"),
+    ] {
+        for smp in [1, 2] {
+            all.push(Case::new("clock", test).smp(smp).exit(2).says(says));
+        }
+    }
     for smp in [1, 2, 4] {
         for mode in [DEFAULT, NO_NET] {
             for test in [
@@ -13,6 +36,8 @@ pub fn cases() -> Vec<Case> {
                 "clock_timeouts_race",
                 "clock_over_gomaxprocs",
                 "clock_context_storm",
+                "bubble_side_by_side",
+                "bubble_waits",
             ] {
                 all.push(Case::new("clock", test).smp(smp).mode(mode));
             }

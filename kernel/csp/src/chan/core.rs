@@ -25,6 +25,8 @@ pub(super) struct Chan<T> {
     pub(super) receivers: AtomicUsize,
     /// The timer whose ticks come here, if it is such a channel: it has no senders and looks unbuffered.
     pub(super) timer: Option<Arc<sched::timer::Timer>>,
+    /// Number of the bubble that it was made in, 0: none.
+    pub(super) bubble: u64,
 }
 
 /// Copies of the state for looks without the lock; written under it, before it is dropped.
@@ -73,6 +75,7 @@ impl<T> Chan<T> {
             senders: AtomicUsize::new(1),
             receivers: AtomicUsize::new(1),
             timer: None,
+            bubble: sched::bubble::current_id(),
         }
     }
 
@@ -81,6 +84,14 @@ impl<T> Chan<T> {
         Chan {
             timer: Some(timer),
             ..Chan::new(1)
+        }
+    }
+
+    /// Channels of a bubble are for its goroutines.
+    #[inline]
+    pub(super) fn check_bubble(&self) {
+        if self.bubble != 0 && self.bubble != sched::bubble::current_id() {
+            outside()
         }
     }
 
@@ -94,6 +105,10 @@ impl<T> Chan<T> {
             return 0; // Go 1.23: nothing is ever seen to lie there
         }
         self.glance.len.load(Ordering::Acquire)
+    }
+
+    pub(super) fn receiver_waits(&self) -> bool {
+        self.glance.receiver_waits.load(Ordering::Acquire)
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -271,6 +286,11 @@ impl<T> Chan<T> {
     }
 }
 
+#[cold]
+fn outside() -> ! {
+    panic!("a channel of a bubble is used from outside")
+}
+
 /// The channel with its lock held.
 pub(super) struct Locked<'a, T> {
     chan: &'a Chan<T>,
@@ -306,6 +326,9 @@ impl<T> Locked<'_, T> {
     /// finds a G that is really asleep (golang/go #40641).
     fn park(self, reason: WaitReason) {
         self.publish();
+        if self.chan.bubble != 0 {
+            sched::current().blocks_durably()
+        }
         sched::park_unlock(self.guard, reason);
     }
 

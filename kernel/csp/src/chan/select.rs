@@ -93,8 +93,10 @@ pub struct Arm<'a>(&'a mut dyn Case);
 impl<'a, T> RecvCase<'a, T> {
     /// A case that has not been chosen.
     pub fn new(rx: &'a Receiver<T>) -> Self {
+        let chan = rx.chan.as_deref();
+        chan.inspect(|c| c.check_bubble());
         RecvCase {
-            chan: rx.chan.as_deref(),
+            chan,
             out: MaybeUninit::uninit(),
             stage: Stage::Open,
         }
@@ -123,6 +125,7 @@ impl<'a, T> RecvCase<'a, T> {
 impl<'a, T> SendCase<'a, T> {
     /// A case that has not been chosen.
     pub fn new(tx: &'a Sender<T>, value: T) -> Self {
+        tx.chan.check_bubble();
         SendCase {
             chan: &tx.chan,
             value: MaybeUninit::new(value),
@@ -156,6 +159,8 @@ trait Case {
     fn lock(&self) -> *const SpinLock<()>;
     /// Goes on if that needs no waiting; the G to ready, if one waited on the other side.
     unsafe fn try_now(&mut self) -> Option<Option<GRef>>;
+    /// Number of the channel's bubble; `None` for a channel that is never ready.
+    fn bubble(&self) -> Option<u64>;
     /// Where the value lies, or is to go.
     fn elem(&mut self) -> *mut ();
     unsafe fn enqueue(&self, w: &Waiter);
@@ -181,6 +186,9 @@ impl<T> Case for RecvCase<'_, T> {
         };
         self.stage = stage;
         Some(woken)
+    }
+    fn bubble(&self) -> Option<u64> {
+        Some(self.chan?.bubble)
     }
     fn elem(&mut self) -> *mut () {
         self.out.as_mut_ptr().cast()
@@ -217,6 +225,9 @@ impl<T> Case for SendCase<'_, T> {
         self.stage = stage;
         Some(woken)
     }
+    fn bubble(&self) -> Option<u64> {
+        Some(self.chan.bubble)
+    }
     fn elem(&mut self) -> *mut () {
         self.value.as_mut_ptr().cast()
     }
@@ -246,6 +257,9 @@ impl Case for TimeoutCase {
         }
         self.stage = Stage::Done;
         Some(None)
+    }
+    fn bubble(&self) -> Option<u64> {
+        Some(self.chan()?.bubble)
     }
     fn elem(&mut self) -> *mut () {
         self.out.as_mut_ptr().cast()
@@ -347,6 +361,9 @@ fn wait_for_one<const N: usize>(
     } else {
         WaitReason::Select
     };
+    if arms.iter().all(|arm| arm.0.bubble() != Some(0)) {
+        sched::current().blocks_durably()
+    }
     let commit = Commit {
         f: unlock_all::<N>,
         arg: &raw const *locks as usize,

@@ -60,6 +60,7 @@ impl Cond {
             drop(waiters);
         } else {
             w.asleep.set(true);
+            w.g.blocks_durably();
             sched::park_unlock(waiters, WaitReason::SyncCondWait);
         }
         mutex.lock()

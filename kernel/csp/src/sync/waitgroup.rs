@@ -132,6 +132,7 @@ impl Counter {
         // SAFETY: `w` lives in this frame, which we leave only once it was popped.
         unsafe { waiters.push_back(&w) };
         self.waiting.fetch_add(1, Ordering::Release);
+        w.g.blocks_durably();
         sched::park_unlock(waiters, reason);
         if self.count.load(Ordering::Acquire) != 0 {
             misuse("reused before the previous wait has returned");

@@ -37,6 +37,9 @@ impl Fire for Tick {
     fn take_back(&self) -> bool {
         self.0.take_back()
     }
+    fn can_wake(&self) -> bool {
+        self.0.is_waited_for()
+    }
 }
 
 /// Starts a goroutine.

@@ -1,0 +1,126 @@
+//! Bubbles on the machine: the ends that a host test cannot have, and many at once. The rest: `csp`'s own tests.
+
+use crate::param::param;
+use crate::{Outcome, Test, ensure};
+use ringo::prelude::*;
+use ringo::synctest;
+
+/// The tests of this file.
+pub const TESTS: &[Test] = &[
+    ("bubble_side_by_side", bubble_side_by_side),
+    ("bubble_waits", bubble_waits),
+    ("bubble_stuck_root", bubble_stuck_root),
+    ("bubble_stuck_child", bubble_stuck_child),
+    ("bubble_lonely_ticker", bubble_lonely_ticker),
+    ("bubble_channel_outside", bubble_channel_outside),
+    ("bubble_nested", bubble_nested),
+];
+
+const S: Duration = Duration::from_secs(1);
+
+/// Several bubbles at once, each with its own time, beside goroutines of real time.
+fn bubble_side_by_side() -> Outcome {
+    let gs: Vec<_> = (1..=6u32)
+        .map(|i| {
+            spawn(move || {
+                synctest::run(move || {
+                    let begin = Instant::now();
+                    let (tx, rx) = chan::<u32>(0);
+                    for k in 0..4 {
+                        let tx = tx.clone();
+                        go(move || {
+                            for n in 0..param("rounds", 100) as u32 {
+                                sleep(i * S);
+                                tx.send(n * 4 + k).unwrap()
+                            }
+                        });
+                    }
+                    drop(tx);
+                    let n = rx.iter().count() as u64;
+                    assert_eq!(n, 4 * param("rounds", 100));
+                    assert_eq!(begin.elapsed(), param("rounds", 100) as u32 * i * S)
+                })
+            })
+        })
+        .collect();
+    let begin = Instant::now();
+    sleep(Duration::from_millis(3));
+    gs.into_iter().for_each(JoinHandle::join);
+    ensure!(
+        begin.elapsed() < 1000 * S,
+        "time outside went on with that inside: {:?}",
+        begin.elapsed()
+    );
+    Ok(())
+}
+
+/// `wait` returns exactly when all others are blocked, however they are spread over the CPUs.
+fn bubble_waits() -> Outcome {
+    synctest::run(|| {
+        for round in 0..param("rounds", 200) {
+            let (tx, rx) = chan::<()>(0);
+            let n = Arc::new(Mutex::new(0u64));
+            for _ in 0..5 {
+                let (rx, n) = (rx.clone(), n.clone());
+                go(move || {
+                    yield_now();
+                    *n.lock() += 1;
+                    rx.recv();
+                    *n.lock() += 1
+                });
+            }
+            synctest::wait();
+            assert_eq!(*n.lock(), 5, "round {round}");
+            tx.close();
+            synctest::wait();
+            assert_eq!(*n.lock(), 10, "round {round}")
+        }
+    });
+    Ok(())
+}
+
+/// Go: DeadlockRoot.
+fn bubble_stuck_root() -> Outcome {
+    synctest::run(|| _ = never::<u8>().recv());
+    Ok(())
+}
+
+/// Go: DeadlockChild.
+fn bubble_stuck_child() -> Outcome {
+    synctest::run(|| {
+        go(|| {
+            sleep(S);
+            unreachable!("the clock stands still once the first goroutine has ended")
+        });
+    });
+    Ok(())
+}
+
+/// Go: DeadlockTicker: a ticker that nobody listens to neither keeps the clock busy nor hides that all are stuck.
+fn bubble_lonely_ticker() -> Outcome {
+    synctest::run(|| {
+        let _ticker = Ticker::new(Duration::from_nanos(1));
+        sleep(1_000_000 * S);
+        println!("a million seconds");
+        let (_tx, rx) = chan::<u8>(0);
+        rx.recv();
+    });
+    Ok(())
+}
+
+/// Go: ChannelFromOutsideBubble.
+fn bubble_channel_outside() -> Outcome {
+    let out = Arc::new(Mutex::new(None));
+    let o = out.clone();
+    synctest::run(move || *o.lock() = Some(chan::<u8>(1)));
+    if let Some((tx, _rx)) = out.lock().take() {
+        let _ = tx.try_send(1);
+    }
+    Ok(())
+}
+
+/// Go: a bubble cannot be made in a bubble.
+fn bubble_nested() -> Outcome {
+    synctest::run(|| synctest::run(|| {}));
+    Ok(())
+}
