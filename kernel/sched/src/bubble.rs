@@ -155,6 +155,11 @@ pub fn current_id() -> u64 {
         .unwrap_or(0)
 }
 
+/// Number of the bubble that a G is in that waits, 0: none. For the one that is about to ready it.
+pub fn id_of(waiting: GRef) -> u64 {
+    waiting.bubble.get().map_or(0, |b| b.id)
+}
+
 /// What time it is in the calling G's bubble.
 pub(crate) fn now_ns() -> Option<u64> {
     let g = try_current()?;

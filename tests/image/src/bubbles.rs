@@ -14,6 +14,7 @@ pub const TESTS: &[Test] = &[
     ("bubble_lonely_ticker", bubble_lonely_ticker),
     ("bubble_channel_outside", bubble_channel_outside),
     ("bubble_nested", bubble_nested),
+    ("bubble_cond_outside", bubble_cond_outside),
 ];
 
 const S: Duration = Duration::from_secs(1);
@@ -122,5 +123,29 @@ fn bubble_channel_outside() -> Outcome {
 /// Go: a bubble cannot be made in a bubble.
 fn bubble_nested() -> Outcome {
     synctest::run(|| synctest::run(|| {}));
+    Ok(())
+}
+
+/// Go: SynctestCondSignalFromNoBubble.
+fn bubble_cond_outside() -> Outcome {
+    static WAITS: Mutex<bool> = Mutex::new(false);
+    static COND: Cond = Cond::new();
+    go(|| {
+        synctest::run(|| {
+            let mut waits = WAITS.lock();
+            *waits = true;
+            // Beside one that is busy, or the bubble would be stuck.
+            go(|| {
+                loop {
+                    yield_now()
+                }
+            });
+            drop(COND.wait(waits))
+        })
+    });
+    while !*WAITS.lock() {
+        yield_now()
+    }
+    COND.notify_one();
     Ok(())
 }

@@ -22,6 +22,10 @@ pub fn cases() -> Vec<Case> {
             "a channel of a bubble is used from outside",
         ),
         ("bubble_nested", "a bubble inside a bubble"),
+        (
+            "bubble_cond_outside",
+            "a goroutine of a bubble is woken from outside by a condition",
+        ),
     ] {
         for smp in [1, 2] {
             all.push(Case::new("clock", test).smp(smp).exit(2).says(says));

@@ -1,7 +1,7 @@
 //! A condition variable (Go: `sync.Cond`, `notifyList` in `runtime/sema.go`).
 
 use super::MutexGuard;
-use crate::waitq::{WaitQueue, Waiter, unlock_then_ready};
+use crate::waitq::{Popped, WaitQueue, Waiter, unlock_then_ready};
 use base::{Rank, SpinLock};
 use core::fmt;
 use core::ptr;
@@ -67,9 +67,14 @@ impl Cond {
     }
 
     /// Wakes the one that has waited longest, if there is one (Go: `Signal`).
+    ///
+    /// # Panics
+    ///
+    /// If that one is in a bubble ([`synctest`](crate::synctest)) and the caller is not.
     pub fn notify_one(&self) {
         let mut waiters = self.waiters.lock();
         if let Some(first) = waiters.pop() {
+            check_bubble(&first);
             let asleep = first.waiter().asleep.get();
             // Under the lock: one that is awake leaves its frame as soon as it sees the mark.
             let g = first.succeed();
@@ -86,6 +91,15 @@ impl Cond {
         drop(waiters);
         all.ready(true);
     }
+}
+
+/// Who waits on a condition in a bubble is durably blocked: nobody outside may be the one that wakes it.
+fn check_bubble(first: &Popped) {
+    let its = sched::bubble::id_of(first.waiter().g);
+    assert!(
+        its == 0 || its == sched::bubble::current_id(),
+        "a goroutine of a bubble is woken from outside by a condition"
+    )
 }
 
 impl fmt::Debug for Cond {
