@@ -108,9 +108,7 @@ pub(crate) fn fatal(s: &'static Sched, kind: &'static str, text: fmt::Arguments)
     say(format_args!("fatal error: {text}\n"));
     report::goroutines(s, rbp);
     // In a deadlock all are idle by its definition.
-    if kind != "deadlock" || s.cfg.scheddetail {
-        report::machines(s)
-    }
+    report::machines_if(kind != "deadlock");
     leave(kind)
 }
 
@@ -124,6 +122,7 @@ extern "C" fn exception(e: &Fatal) -> ! {
         FatalKind::Exception => "exception",
     };
     report::exception(e, kind);
+    report::machines_if(e.kind != FatalKind::StackOverflow);
     leave(kind)
 }
 
@@ -142,6 +141,7 @@ fn panic(info: &core::panic::PanicInfo) -> ! {
     }
     take_over();
     report::panic(&message, info.location(), rbp);
+    report::machines_if(false);
     leave("panic")
 }
 

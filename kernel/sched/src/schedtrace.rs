@@ -69,7 +69,7 @@ impl Sched {
         self.write_head(out, now_ns)?;
         out.write_str(" [ ")?;
         for p in self.ps() {
-            write!(out, "{} ", p.runq.len())?
+            write!(out, "{} ", queued(p))?
         }
         out.write_str("] schedticks=[ ")?;
         for p in self.ps() {
@@ -166,11 +166,16 @@ impl Sched {
             p.schedtick(),
             p.syscalltick.load(Relaxed),
             OrNil(p.holder().map(|m| m.id() as u64)),
-            p.runq.len(),
+            queued(p),
             p.gfreecnt.load(Relaxed),
             p.timers.len()
         )
     }
+}
+
+/// Gs that wait on a P, but for `runnext`: Go's `runqsize`. Those that were woken wait in a queue of their own.
+fn queued(p: &P) -> u32 {
+    p.runq.len() + p.wakeup.queue.len()
 }
 
 fn write_m(out: &mut impl Write, m: &M, lockedg: u64) -> fmt::Result {

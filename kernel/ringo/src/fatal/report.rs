@@ -190,7 +190,11 @@ fn one_cpu(m: &M) {
 }
 
 /// The Ps and Ms, in the words of `scheddetail`: where the failure may be the scheduler's own, or somebody asked for them.
-pub(super) fn machines(s: &Sched) {
+pub(super) fn machines_if(wanted: bool) {
+    if arch::m_ptr().is_null() || !(wanted || crate::start::config().scheddetail) {
+        return;
+    }
+    let s = sched::this();
     let mut out = Out::new();
     let _ = writeln!(out);
     let _ = s.write_ps_and_ms(&mut out, sched::now_ns());
