@@ -14,6 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -61,8 +62,12 @@ pub struct Running {
 }
 
 impl Running {
-    /// A line of the runner's own among the machine's diagnostics.
+    /// A line of the runner's own among the machine's diagnostics, not inside one of theirs if that comes to an end soon.
     pub fn say(&mut self, line: &str) {
+        let patience = Instant::now() + Duration::from_millis(100);
+        while self.shared.within_line.load(Relaxed) && Instant::now() < patience {
+            thread::sleep(Duration::from_millis(2));
+        }
         drop(self.stderr.write_all(line.as_bytes()));
     }
 }
@@ -183,6 +188,7 @@ fn start(
         tell,
         symbols,
         booting,
+        within_line: shared.within_line,
         blocked: shared.blocked,
     };
     attach(machine, &mut running, streams, control_out);

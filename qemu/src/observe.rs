@@ -46,6 +46,8 @@ pub struct Traced {
 #[derive(Clone, Default)]
 pub struct Shared {
     over: Arc<AtomicBool>,
+    /// The machine's error side stands within a line.
+    pub within_line: Arc<AtomicBool>,
     /// The machine waits for whoever reads its output.
     pub blocked: Arc<AtomicBool>,
     /// QEMU's threads, one for each CPU, once they are known.
@@ -150,6 +152,7 @@ fn rules(machine: &Machine) -> Rules {
         None => 50_000_000,
     };
     Rules {
+        virtual_time: machine.seed.is_some(),
         idle_limit_ns: steals.then_some(limit_ns),
     }
 }
@@ -238,6 +241,9 @@ impl Watch {
         }
         let (shown, more) = checker.violations();
         let mut violations: Vec<String> = shown.iter().map(ToString::to_string).collect();
+        if checker.lost != 0 && !violations.is_empty() {
+            violations.push(format!("{} events were overwritten unread", checker.lost));
+        }
         violations.extend((more != 0).then(|| format!("and {more} more")));
         Some(Traced {
             events: checker.events,

@@ -98,6 +98,8 @@ pub struct Streams {
     pub symbols: Arc<Symbols>,
     /// Goes from the screen before the first byte of output.
     pub booting: Arc<Progress>,
+    /// Whether the error side stands within a line.
+    pub within_line: Arc<AtomicBool>,
     /// Whether the machine waits for whoever reads its console.
     pub blocked: Arc<AtomicBool>,
 }
@@ -135,6 +137,7 @@ impl Streams {
             let text = |text: &[u8]| {
                 self.line_start.wait();
                 drop(sink.feed(text));
+                self.within_line.store(text.last() != Some(&b'\n'), Relaxed);
             };
             splitter.feed(bytes, text, event);
         });

@@ -112,7 +112,7 @@ impl Watchdog {
         let least = credits.iter().copied().min().unwrap_or_default();
         let mut verdict = Verdict::Fine;
         if self.terms.preempts {
-            match self.look_at_cpus(now, credits) {
+            match self.look_at_cpus(now, least) {
                 Verdict::Fine => {}
                 hung @ Verdict::Hung(_) => return hung,
                 slow => verdict = slow,
@@ -123,15 +123,15 @@ impl Watchdog {
             .map_or(verdict, Verdict::Hung)
     }
 
-    fn look_at_cpus(&mut self, now: &Snapshot, credits: &[Duration]) -> Verdict {
+    /// What counts is what the CPU with the least was given: another may wait for a lock that this one holds.
+    fn look_at_cpus(&mut self, now: &Snapshot, least: Duration) -> Verdict {
         self.timers.resize_with(now.cpus.len(), Still::default);
         let mut verdict = Verdict::Fine;
         for (id, (cpu, still)) in now.cpus.iter().zip(&mut self.timers).enumerate() {
             // Without a P no timer need be armed; a call has none of its own.
             let owes = cpu.timer_pending || cpu.p.is_some();
             let state = owes.then_some((cpu.p, cpu.armed_ns, cpu.served_ns));
-            let credit = credits.get(id).copied().unwrap_or_default();
-            let time = still.look(state, credit).saturating_sub(self.terms.slice);
+            let time = still.look(state, least).saturating_sub(self.terms.slice);
             if time >= self.terms.limit {
                 return Verdict::Hung(unserved(id, cpu, time));
             }

@@ -55,6 +55,8 @@ impl fmt::Display for Violation {
 /// What a run has to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
+    /// The machine's time is its own (`--seed`): the host takes none of it away.
+    pub virtual_time: bool,
     /// Longest time that a G waits beside an idle P; `None` where idle Ps do not take from others (`steal=off`).
     pub idle_limit_ns: Option<u64>,
 }
@@ -85,6 +87,9 @@ const SHOWN: usize = 20;
 /// Follows a run.
 #[derive(Debug)]
 pub struct Checker {
+    cpus: usize,
+    /// Of each CPU's last event.
+    last_ns: [u64; 64],
     pub(crate) gs: HashMap<u32, Known>,
     /// What each CPU runs.
     running: [Option<u32>; 64],
@@ -108,11 +113,17 @@ pub struct Checker {
 impl Checker {
     /// For a machine of so many CPUs, from its start on.
     pub fn new(cpus: usize, rules: Rules) -> Checker {
+        let mut idle = IdleRule::new(cpus, rules.idle_limit_ns);
+        if rules.virtual_time {
+            idle.count_all()
+        }
         Checker {
+            cpus,
+            last_ns: [0; 64],
             gs: HashMap::new(),
             running: [None; 64],
             p_of: [None; 64],
-            idle: IdleRule::new(cpus, rules.idle_limit_ns),
+            idle,
             blind_until_ns: 0,
             lost: 0,
             events: 0,
@@ -144,6 +155,15 @@ impl Checker {
         self.idle.longest_ns
     }
 
+    /// Whether no CPU can have a G in its hands, on the way from one queue to another: each is halted, or runs a G and has
+    /// recorded something a moment ago.
+    pub(crate) fn all_hands_are_empty(&self, moment_ns: u64) -> bool {
+        (0..self.cpus.min(64)).all(|cpu| {
+            let fresh = self.last_ns[cpu] + moment_ns >= self.now_ns;
+            self.idle.is_halted(cpu) || self.running[cpu].is_some() && fresh
+        })
+    }
+
     pub(crate) fn wrong(&mut self, rule: Rule, text: String) {
         if self.violations.len() < SHOWN {
             let ns = self.now_ns;
@@ -167,6 +187,7 @@ impl Checker {
             return;
         }
         self.events += 1;
+        self.last_ns[event.cpu as usize % 64] = event.ns;
         self.now_ns = self.now_ns.max(event.ns);
         match event.kind {
             Kind::GoCreate | Kind::GoStart | Kind::GoYield | Kind::GoPreempt | Kind::GoPark => {

@@ -3,6 +3,7 @@
 use super::*;
 
 const RULES: Rules = Rules {
+    virtual_time: true,
     idle_limit_ns: Some(1_000_000),
 };
 
@@ -238,6 +239,30 @@ fn a_g_beside_an_idle_p() {
 }
 
 #[test]
+fn a_host_that_stops_the_machine_is_no_excuse_for_ever() {
+    let rules = Rules {
+        virtual_time: false,
+        idle_limit_ns: Some(50_000_000),
+    };
+    let check = |list: &List| {
+        let mut checker = Checker::new(2, rules);
+        let events = list.events.iter();
+        events.for_each(|e| checker.take(Merged::Event(*e)));
+        checker.finish();
+        checker.violations().0.len()
+    };
+    let ms = 1_000_000;
+    let mut list = idle_p().at(40, 0, Kind::GoCreate, 2, 1);
+    list = list.at(50, 0, Kind::Tick, 0, 0);
+    list = list.at(900 * ms, 0, Kind::Tick, 0, 0);
+    assert_eq!(check(&list), 0);
+    for i in 1..8 {
+        list = list.at((900 + i * 10) * ms, 0, Kind::Tick, 0, 0);
+    }
+    assert_eq!(check(&list), 1);
+}
+
+#[test]
 fn excuses_of_an_idle_p() {
     let late = 5_000_000;
     let made = || idle_p().at(40, 0, Kind::GoCreate, 2, 1);
@@ -250,6 +275,15 @@ fn excuses_of_an_idle_p() {
         .at(51, 0, Kind::Wake, 0, 1));
     let woken = made().at(50, 0, Kind::Wake, 0, 1);
     end(woken.at(60, 0, Kind::Tick, 0, 0));
+    // The same, but it had not recorded yet that it halts.
+    end(List::default()
+        .at(1, 0, Kind::ProcIdle, 0, 1)
+        .at(10, 0, Kind::GoCreate, 1, 0)
+        .at(20, 0, Kind::GoStart, 1, 0)
+        .at(40, 0, Kind::GoCreate, 2, 1)
+        .at(50, 0, Kind::Wake, 0, 1)
+        .at(55, 1, Kind::Idle, 0, 0)
+        .at(60, 0, Kind::Tick, 0, 0));
     // CPU 1 was looking.
     end(made()
         .at(50, 1, Kind::Unidle, 0, 0)

@@ -62,7 +62,10 @@ pub fn closing_check(checker: &mut Checker, glass: &Glass) {
                 g.state.word()
             );
             checker.wrong(Rule::Lost, text);
-        } else if expected == GState::Runnable && !queued.contains(&g.at) {
+        } else if expected == GState::Runnable
+            && !queued.contains(&g.at)
+            && checker.all_hands_are_empty(SETTLED_NS)
+        {
             let text = format!(
                 "G {} is runnable for {} µs and on no queue",
                 g.id,

@@ -7,7 +7,8 @@
 //!   some P is on the idle list,  and  every CPU either runs a G or is halted,  and  one is halted and nobody has woken it
 //! ```
 //!
-//! and only for Gs whose waker has got past its duty to wake a CPU, which is certain when it records its next event. With a
+//! Of a time in which nothing at all happens only [`STILL_NS`] count, but for machines whose time is their own: the host may
+//! have stopped them all. And it counts only for Gs whose waker has got past its duty to wake a CPU, which is certain when it records its next event. With a
 //! correct scheduler this time is nearly nothing, whatever the host does. It adds up over a G's wait: a busy CPU that looks
 //! into its own queue in between is no excuse.
 
@@ -25,13 +26,19 @@ enum Cpu {
     Halted,
 }
 
+/// See above: as much as a busy CPU runs at most without a look at its clock.
+pub const STILL_NS: u64 = 10_000_000;
+
 #[derive(Debug)]
 pub(crate) struct IdleRule {
     limit_ns: Option<u64>,
+    still_ns: u64,
+    /// Woken before they had recorded that they halt: they will not halt for long.
+    woken: u64,
     cpus: Vec<Cpu>,
     idle_ps: u64,
-    /// Since when nobody looks although somebody could.
-    blind_spot_since_ns: Option<u64>,
+    /// The last event, if nobody looks since then although somebody could.
+    nobody_looks_since_ns: Option<u64>,
     /// All such time so far.
     total_ns: u64,
     /// Gs that wait: `total_ns` when they were offered, and number.
@@ -47,9 +54,11 @@ impl IdleRule {
     pub fn new(cpus: usize, limit_ns: Option<u64>) -> IdleRule {
         IdleRule {
             limit_ns,
+            still_ns: STILL_NS,
+            woken: 0,
             cpus: vec![Cpu::Unknown; cpus],
             idle_ps: 0,
-            blind_spot_since_ns: None,
+            nobody_looks_since_ns: None,
             total_ns: 0,
             offered: BTreeSet::new(),
             offered_at: HashMap::new(),
@@ -59,10 +68,21 @@ impl IdleRule {
         }
     }
 
+    /// The machine's time is its own: all of it counts.
+    pub fn count_all(&mut self) {
+        self.still_ns = u64::MAX
+    }
+
+    /// Whether the CPU is halted, and nobody has woken it.
+    pub fn is_halted(&self, cpu: usize) -> bool {
+        self.cpus.get(cpu) == Some(&Cpu::Halted)
+    }
+
     /// Events are missing.
     pub fn forget(&mut self) {
         *self = IdleRule {
             longest_ns: self.longest_ns,
+            still_ns: self.still_ns,
             ..IdleRule::new(self.cpus.len(), self.limit_ns)
         }
     }
@@ -75,18 +95,21 @@ impl IdleRule {
         }
         self.offer(cpu, event.ns, gs);
         match event.kind {
+            Kind::Idle if self.woken >> cpu & 1 == 1 => {}
             Kind::Idle => self.cpus[cpu] = Cpu::Halted,
-            Kind::Unidle => self.cpus[cpu] = Cpu::Looks,
-            Kind::Wake => {
-                if let Some(woken) = self.cpus.get_mut(event.arg as usize)
-                    && *woken == Cpu::Halted
-                {
-                    *woken = Cpu::Looks;
-                }
+            Kind::Unidle => {
+                self.woken &= !(1 << cpu);
+                self.cpus[cpu] = Cpu::Looks
             }
+            Kind::Wake => match self.cpus.get_mut(event.arg as usize) {
+                Some(woken) if *woken == Cpu::Halted => *woken = Cpu::Looks,
+                Some(_) => self.woken |= 1 << (event.arg & 63),
+                None => {}
+            },
             Kind::ProcIdle => self.idle_ps |= 1 << (event.arg & 63),
             Kind::ProcTake => self.idle_ps &= !(1 << (event.arg & 63)),
             Kind::GoStart => {
+                self.woken &= !(1 << cpu);
                 self.withdraw(event.goid);
                 self.cpus[cpu] = Cpu::Runs
             }
@@ -120,8 +143,9 @@ impl IdleRule {
     }
 
     fn total_at(&self, now_ns: u64) -> u64 {
-        let running = self.blind_spot_since_ns;
-        self.total_ns + running.map_or(0, |since| now_ns.saturating_sub(since))
+        let since = self.nobody_looks_since_ns;
+        let more = since.map_or(0, |since| now_ns.saturating_sub(since));
+        self.total_ns + more.min(self.still_ns)
     }
 
     /// The CPU goes on: whom it has readied is offered to all.
@@ -154,16 +178,10 @@ impl IdleRule {
                 .cpus
                 .iter()
                 .all(|cpu| matches!(cpu, Cpu::Runs | Cpu::Halted));
-        match (now, self.blind_spot_since_ns) {
-            (true, None) => self.blind_spot_since_ns = Some(now_ns),
-            (false, Some(_)) => {
-                self.total_ns = self.total_at(now_ns);
-                self.blind_spot_since_ns = None;
-                return self.judge(self.total_ns);
-            }
-            _ => {}
-        }
-        None
+        self.total_ns = self.total_at(now_ns);
+        let before = self.nobody_looks_since_ns.take();
+        self.nobody_looks_since_ns = now.then_some(now_ns);
+        before.and_then(|_| self.judge(self.total_ns))
     }
 
     fn judge(&mut self, total_ns: u64) -> Option<(u32, u64)> {

@@ -127,9 +127,9 @@ fn bug_no_wakep() -> Outcome {
     sleep(ms("before", 50));
     #[cfg(ringo_kernel)]
     crate::param::plant_bug();
-    for _ in 0..10 {
+    for _ in 0..20 {
         go(|| ());
-        spin_for(ms("ms", 20));
+        spin_for(ms("ms", 12));
     }
     Ok(())
 }
@@ -145,5 +145,6 @@ fn bug_lost_goroutine() -> Outcome {
     crate::param::plant_bug();
     let _ = tx.send(1);
     spin_for(ms("ms", 150));
+    yield_now(); // something to record at the very end
     Ok(())
 }

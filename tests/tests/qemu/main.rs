@@ -25,6 +25,7 @@ mod leaks;
 mod life;
 mod locked;
 mod memory;
+mod outside;
 mod programs;
 mod regs;
 mod shell;
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
     trials.extend(bad_input::trials());
     trials.extend(soak::trials());
     trials.extend(boots::trials());
+    trials.extend(outside::trials());
     trials.extend(idle::trials());
     let conclusion = libtest_mimic::run(&args, trials);
     if !args.list {
