@@ -20,8 +20,14 @@ pub fn describe(glass: &Glass) -> String {
     let _ = writeln!(text, "  {}", whole(&now));
     for (id, p) in now.ps.iter().enumerate().take(SHOWN) {
         let _ = write!(text, "  P {id}: {}", holder(&now, id));
-        let _ = write!(text, ", {} queued", p.queued);
-        if let Some(g) = glass.g(p.runnext).filter(|_| p.runnext != 0) {
+        let _ = write!(text, ", {} queued", p.queue.queued);
+        if p.woken.queued != 0 {
+            let _ = write!(text, ", {} woken", p.woken.queued);
+        }
+        if let Some(g) = glass.g(p.woken.runnext).filter(|_| p.woken.runnext != 0) {
+            let _ = write!(text, ", goroutine {} gave way", g.id);
+        }
+        if let Some(g) = glass.g(p.queue.runnext).filter(|_| p.queue.runnext != 0) {
             let _ = write!(text, ", runnext goroutine {}", g.id);
         }
         if p.timers != 0 {

@@ -298,6 +298,7 @@ fn terms(glass: &Glass, limit: Duration, seeded: bool) -> Terms {
         steals: header.steals == 1,
         handoff: header.handoff == 1,
         virtual_time: seeded,
+        virtual_clock: header.virtual_clock == 1,
     }
 }
 

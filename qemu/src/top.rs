@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use glass::{CpuView, GState, Glass, Snapshot};
+use glass::{CpuView, GState, Glass, PView, Snapshot};
 use serde_json::{Value, json};
 
 use crate::runtime::{Known, running};
@@ -238,8 +238,8 @@ impl Frame {
                 dash(cpu.p.map(|p| p.to_string())),
                 state(cpu),
                 dash(cpu.g.map(|g| g.to_string())),
-                dash(p.map(|p| p.queued.to_string())),
-                dash(p.map(|p| if p.runnext != 0 { "1" } else { "0" }.into())),
+                dash(p.map(|p| waiting(p).to_string())),
+                dash(p.map(|p| if p.queue.runnext != 0 { "1" } else { "0" }.into())),
                 self.rate(id, |c| c.switches),
                 self.rate(id, |c| c.steals),
                 self.rate(id, |c| c.preemptions),
@@ -248,9 +248,9 @@ impl Frame {
         }
         for (id, p) in now.ps.iter().enumerate() {
             let held = now.cpus.iter().any(|cpu| cpu.p == Some(id));
-            if !held && (p.queued != 0 || p.runnext != 0 || !p.idle) {
+            if !held && (waiting(p) != 0 || p.queue.runnext != 0 || !p.idle) {
                 let holder = estate::holder(now, id);
-                let _ = writeln!(text, "P {id}: {holder}, {} queued", p.queued);
+                let _ = writeln!(text, "P {id}: {holder}, {} queued", waiting(p));
             }
         }
         text
@@ -275,14 +275,14 @@ impl Frame {
                 "idle": (self.idle[id] * 1000.0).round() / 1000.0,
             })
         };
-        let p = |(id, p): (usize, &glass::PView)| {
+        let p = |(id, p): (usize, &PView)| {
             json!({
                 "p": id,
                 "cpu": p.cpu,
                 "idle": p.idle,
                 "in_call": p.in_call,
-                "queued": p.queued,
-                "runnext": p.runnext != 0,
+                "queued": waiting(p),
+                "runnext": p.queue.runnext != 0,
                 "timers": p.timers,
             })
         };
@@ -299,6 +299,11 @@ impl Frame {
             "ps": now.ps.iter().enumerate().map(p).collect::<Vec<_>>(),
         })
     }
+}
+
+/// Gs in the queues of a P, but for `runnext`.
+fn waiting(p: &PView) -> u32 {
+    p.queue.queued + p.woken.queued + u32::from(p.woken.runnext != 0)
 }
 
 /// What a CPU does, in a word or two.

@@ -31,6 +31,8 @@ pub struct Terms {
     pub handoff: bool,
     /// The machine's time is not the host's.
     pub virtual_time: bool,
+    /// Timers follow a clock that stands while anything can run.
+    pub virtual_clock: bool,
 }
 
 /// What a look came to.
@@ -184,7 +186,7 @@ impl Watchdog {
         }
         let now_ns = self.newest_ns + self.since_newest.as_nanos() as u64;
         self.overdue.resize_with(now.ps.len(), Still::default);
-        let watched = now.idle_cpus != 0 && !now.stopped;
+        let watched = now.idle_cpus != 0 && !now.stopped && !self.terms.virtual_clock;
         let is_late = |p: &PView| p.timer_ns.filter(|&when_ns| watched && when_ns < now_ns);
         for (id, (p, still)) in now.ps.iter().zip(&mut self.overdue).enumerate() {
             let time = still.look(is_late(p), least);
@@ -246,9 +248,17 @@ fn queues(now: &Snapshot) -> Vec<Queue> {
             owner: Some(id),
             name: format!("in {what} of P {id}"),
         };
-        all.push(of(head(p.first, p.head), "the queue"));
+        all.push(of(head(p.queue.first, p.queue.head), "the queue"));
+        all.push(of(
+            head(p.woken.first, p.woken.head),
+            "the queue of the woken",
+        ));
+        all.push(of(
+            head(p.woken.runnext, p.schedtick),
+            "the place of who gave way",
+        ));
         // It may be the same G again and again: a slice begun is a change, too.
-        all.push(of(head(p.runnext, p.schedtick), "runnext"));
+        all.push(of(head(p.queue.runnext, p.schedtick), "runnext"));
     }
     all
 }

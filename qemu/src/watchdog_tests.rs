@@ -13,6 +13,7 @@ fn terms() -> Terms {
         steals: true,
         handoff: true,
         virtual_time: false,
+        virtual_clock: false,
     }
 }
 
@@ -107,8 +108,8 @@ fn what_does_not_hang() {
     let busy = |n| {
         let mut m = machine(n);
         m.global_first = 0x1000 + n;
-        (m.ps[0].first, m.ps[0].head) = (0x2000, n as u32);
-        m.ps[0].runnext = 0x3000;
+        (m.ps[0].queue.first, m.ps[0].queue.head) = (0x2000, n as u32);
+        m.ps[0].queue.runnext = 0x3000;
         m
     };
     assert_eq!(after(terms(), 100, busy), Verdict::Fine);
@@ -119,7 +120,7 @@ fn a_loop_that_nothing_may_interrupt_hangs_nobody() {
     let stuck = |_| {
         let mut m = machine(1);
         m.cpus[0].timer_pending = true;
-        m.ps[0].first = 0x2000;
+        m.ps[0].queue.first = 0x2000;
         m
     };
     let coop = |steals| Terms {
@@ -194,7 +195,7 @@ fn runnable_goroutines_that_nobody_runs() {
     hung(after(terms(), 20, tray), "that is locked to CPU 1");
     let next = |n| {
         let mut m = machine(n);
-        (m.ps[0].runnext, m.ps[0].schedtick) = (0x1000, 5);
+        (m.ps[0].queue.runnext, m.ps[0].schedtick) = (0x1000, 5);
         m
     };
     hung(after(terms(), 20, next), "in runnext of P 0");
@@ -215,6 +216,11 @@ fn timers_that_nobody_fires() {
         after(terms(), 20, forgotten),
         "a timer of P 0 is overdue by 10.0 s",
     );
+    let virtual_clock = Terms {
+        virtual_clock: true,
+        ..terms()
+    };
+    assert_eq!(after(virtual_clock, 100, forgotten), Verdict::Fine);
     // The host let the machine run for 2 s only: it is not due.
     let mut dog = Watchdog::new(terms());
     for n in 0..100 {

@@ -9,6 +9,7 @@ use crate::p::P;
 use crate::runq::{RING, RunQueue};
 use crate::sched::Sched;
 use crate::timers::Timers;
+use crate::wakeup::Wakeup;
 use base::config::{Preempt, Steal};
 use core::mem::offset_of;
 use trace::glass::{Copied, RINGO_GLASS};
@@ -69,6 +70,8 @@ impl Sched {
         h.p_tail = (runq + RunQueue::TAIL) as u64;
         h.p_runnext = (runq + RunQueue::RUNNEXT) as u64;
         h.p_slots = (runq + RunQueue::SLOTS) as u64;
+        let woken = offset_of!(P, wakeup) + offset_of!(Wakeup, queue);
+        h.p_woken = (woken as u64).wrapping_sub(runq as u64);
         h.ring_slots = RING as u64;
         h.p_call = offset_of!(P, call) as u64;
         h.p_schedtick = offset_of!(P, schedtick) as u64;
@@ -102,5 +105,6 @@ impl Sched {
         h.slice_ns = self.slice_ns();
         h.steals = u64::from(self.cfg.steal != Steal::Off);
         h.handoff = u64::from(self.cfg.handoff);
+        h.virtual_clock = u64::from(self.clock_is_virtual());
     }
 }

@@ -117,6 +117,9 @@ header! {
     p_runnext,
     /// In a P: slots of the ring, pointers.
     p_slots,
+    /// In a P: from its queue to the one of those that the clock woke, which is alike. The place of `runnext` there holds
+    /// the G that gave way.
+    p_woken,
     /// Slots that the ring has.
     ring_slots,
     /// In a P: whether its G is in a blocking call, u32.
@@ -179,6 +182,8 @@ header! {
     steals,
     /// 1: Ps of blocking calls are handed on.
     handoff,
+    /// 1: timers follow a clock that stands while anything can run.
+    virtual_clock,
 }
 
 /// Where the runner begins. The name is a contract.

@@ -23,4 +23,4 @@ pub use drain::{Batch, Drain};
 pub use merge::{Merged, Merger};
 pub use ram::{Ram, Space, Table};
 pub use trace::{Event, Kind};
-pub use view::{CpuView, GState, GView, Glass, PView, Snapshot};
+pub use view::{CpuView, GState, GView, Glass, PView, QueueView, Snapshot};

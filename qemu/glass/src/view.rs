@@ -111,6 +111,19 @@ pub struct CpuView {
     pub ended: u64,
 }
 
+/// A queue of a P.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueView {
+    /// Head of the ring, which runs on for ever, and how many Gs the ring holds.
+    pub head: u32,
+    /// See [`Self::head`].
+    pub queued: u32,
+    /// First G of the ring, an address, 0 for none.
+    pub first: u64,
+    /// The G in `runnext`, an address, 0 for none.
+    pub runnext: u64,
+}
+
 /// A P.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PView {
@@ -122,14 +135,10 @@ pub struct PView {
     pub stranded: bool,
     /// Its G is in a blocking call.
     pub in_call: bool,
-    /// Head of its ring, which runs on for ever, and how many Gs the ring holds.
-    pub head: u32,
-    /// See [`Self::head`].
-    pub queued: u32,
-    /// First G of the ring, an address, 0 for none.
-    pub first: u64,
-    /// The G in `runnext`, an address, 0 for none.
-    pub runnext: u64,
+    /// Its queue.
+    pub queue: QueueView,
+    /// The queue of those that the clock woke; its `runnext` is the G that gave way.
+    pub woken: QueueView,
     /// Slices begun.
     pub schedtick: u32,
     /// Its earliest timer.
@@ -259,17 +268,24 @@ impl Glass {
     fn p(&self, n: u64) -> Option<PView> {
         let h = &self.header;
         let p = self.object(h.allp + n * h.p_stride, h.p_stride)?;
-        let (head, tail) = (u32_of(&p, h.p_head), u32_of(&p, h.p_tail));
-        let queued = tail.wrapping_sub(head).min(h.ring_slots as u32);
-        let slot = |i: u32| u64_of(&p, h.p_slots + u64::from(i) % h.ring_slots * 8);
+        let queue = |from: u64| {
+            let at = |offset: u64| offset.wrapping_add(from);
+            let (head, tail) = (u32_of(&p, at(h.p_head)), u32_of(&p, at(h.p_tail)));
+            let queued = tail.wrapping_sub(head).min(h.ring_slots as u32);
+            let slot = at(h.p_slots) + u64::from(head) % h.ring_slots * 8;
+            QueueView {
+                head,
+                queued,
+                first: if queued == 0 { 0 } else { u64_of(&p, slot) },
+                runnext: u64_of(&p, at(h.p_runnext)),
+            }
+        };
         let m = u64_of(&p, h.p_m);
         Some(PView {
             cpu: (m >= h.allm).then(|| ((m - h.allm) / h.m_stride) as usize),
             in_call: u32_of(&p, h.p_call) != 0,
-            head,
-            queued,
-            first: if queued == 0 { 0 } else { slot(head) },
-            runnext: u64_of(&p, h.p_runnext),
+            queue: queue(0),
+            woken: queue(h.p_woken),
             schedtick: u32_of(&p, h.p_schedtick),
             timer_ns: some_time(u64_of(&p, h.p_timer_ns)),
             timers: u32_of(&p, h.p_timers),
@@ -324,10 +340,13 @@ impl Glass {
         let h = &self.header;
         let mut all = Vec::new();
         for (n, p) in at.ps.iter().enumerate() {
-            all.extend((p.runnext != 0).then_some(p.runnext));
-            let slots = h.allp + n as u64 * h.p_stride + h.p_slots;
-            let slot = |i: u32| slots + u64::from(p.head.wrapping_add(i)) % h.ring_slots * 8;
-            all.extend((0..p.queued).filter_map(|i| self.space.word(slot(i))));
+            for (queue, from) in [(p.queue, 0), (p.woken, h.p_woken)] {
+                all.extend((queue.runnext != 0).then_some(queue.runnext));
+                let slots = (h.allp + n as u64 * h.p_stride + h.p_slots).wrapping_add(from);
+                let slot =
+                    |i: u32| slots + u64::from(queue.head.wrapping_add(i)) % h.ring_slots * 8;
+                all.extend((0..queue.queued).filter_map(|i| self.space.word(slot(i))));
+            }
         }
         let heads = at.cpus.iter().map(|cpu| cpu.tray_head);
         for head in heads.chain([at.global_first]) {
