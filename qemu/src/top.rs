@@ -126,7 +126,7 @@ fn open(known: &Known) -> Result<Glass> {
         }
         if begun.elapsed() > BOOT_LIMIT || !known.is_running() {
             return Err(Failure::new(format!(
-                "{} has not come so far that it can be looked into",
+                "{} has not come so far that it can be looked into, or is another version's",
                 known.program
             )));
         }

@@ -16,7 +16,7 @@
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
 /// "RNGOGL" and the version of the layout, as the first word reads in memory.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"RNGOGL01");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"RNGOGL02");
 
 macro_rules! header {
     ($($(#[$doc:meta])* $name:ident,)*) => {
