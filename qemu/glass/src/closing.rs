@@ -39,6 +39,7 @@ pub fn closing_check(checker: &mut Checker, glass: &Glass) {
         checker.wrong(Rule::Count, text);
     }
     let queued: HashSet<u64> = glass.queued(&end).into_iter().collect();
+    let mut lost = Vec::new();
     for g in gs {
         let Some(known) = checker.gs.get(&(g.id as u32)) else {
             continue; // just made, or just ended
@@ -71,7 +72,14 @@ pub fn closing_check(checker: &mut Checker, glass: &Glass) {
                 g.id,
                 (checker.now_ns - known.since_ns) / 1000
             );
-            checker.wrong(Rule::Lost, text);
+            lost.push(text);
+        }
+    }
+    // A CPU that was about to run one has it in its hand, however long that one has waited before.
+    let in_hand = end.cpus.iter().filter(|c| c.p.is_some() && c.g.is_none());
+    if lost.len() > in_hand.count() {
+        for text in lost {
+            checker.wrong(Rule::Lost, text)
         }
     }
 }

@@ -18,25 +18,30 @@ pub const TESTS: &[Test] = &[
 /// Go: GCFairness2. Gs that do nothing but allocate, on every P; a sleeper wakes nevertheless, and the world stops.
 fn burden_heap() -> Outcome {
     static BYTES: AtomicU64 = AtomicU64::new(0);
-    for i in 0..2 * sched::gomaxprocs() as u64 {
-        go(move || {
-            let mut rng = chance(i);
-            let mut held: Vec<Vec<u8>> = Vec::new();
-            loop {
-                let bytes = 1 + rng.below(6000) as usize;
-                held.push(vec![i as u8; bytes]);
-                if held.len() > 40 {
-                    let old = held.swap_remove(rng.below(40) as usize);
-                    assert!(old.iter().all(|b| *b == i as u8), "an object was damaged");
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let gs: Vec<_> = (0..2 * sched::gomaxprocs() as u64)
+        .map(|i| {
+            spawn(move || {
+                let mut rng = chance(i);
+                let mut held: Vec<Vec<u8>> = Vec::new();
+                while !STOP.load(Relaxed) {
+                    let bytes = 1 + rng.below(6000) as usize;
+                    held.push(vec![i as u8; bytes]);
+                    if held.len() > 40 {
+                        let old = held.swap_remove(rng.below(40) as usize);
+                        assert!(old.iter().all(|b| *b == i as u8), "an object was damaged");
+                    }
+                    BYTES.fetch_add(bytes as u64, Relaxed);
                 }
-                BYTES.fetch_add(bytes as u64, Relaxed);
-            }
-        });
-    }
+            })
+        })
+        .collect();
     for _ in 0..param("sleeps", 10) {
         sleep(Duration::from_millis(1));
         crate::stw::stop_once()
     }
+    STOP.store(true, Relaxed);
+    gs.into_iter().for_each(|g| g.join());
     figure!("kib", BYTES.load(Relaxed) >> 10);
     Ok(())
 }

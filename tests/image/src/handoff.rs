@@ -16,7 +16,7 @@ pub const TESTS: &[Test] = &[
 /// With fewer Ps than CPUs: a G blocks its CPU for as long as another has not run, which only its own P can run. What
 /// passes between the loss of the P and that G's first instruction is printed.
 fn handoff_retake() -> Outcome {
-    let rounds = param("rounds", 200);
+    let rounds = param("rounds", 100);
     let p0 = || sched::this().allp[0].is_running();
     ensure!(
         sched::gomaxprocs() == 1 && num_cpu() > 1,
@@ -54,7 +54,7 @@ fn handoff_retake() -> Outcome {
 
 /// tokio #6596: a G readies another, which lands in `runnext`, and blocks its CPU at once. The other runs elsewhere.
 fn handoff_runnext() -> Outcome {
-    let rounds = param("rounds", 300);
+    let rounds = param("rounds", 150);
     let ran = Arc::new(AtomicU64::new(0));
     let (ball, theirs) = chan::<u64>(1);
     let seen = ran.clone();

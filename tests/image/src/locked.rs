@@ -147,7 +147,7 @@ fn company(n: usize) -> (Arc<AtomicBool>, Vec<JoinHandle<()>>) {
 
 /// Go: LockOSThreadNesting. So many locks want so many unlocks; one too many does no harm.
 fn locked_nesting() -> Outcome {
-    let many = sched::gomaxprocs() > 1;
+    let (many, pushes) = (sched::gomaxprocs() > 1, param("moves", 200));
     let (stop, gs) = company(3 * sched::gomaxprocs());
     let nest = |depth: u32| {
         let home = spawn(move || {
@@ -156,14 +156,14 @@ fn locked_nesting() -> Outcome {
                 lock_to_cpu()
             }
             for left in (1..=depth).rev() {
-                assert!(!moves(200), "moved with {left} locks left");
+                assert!(!moves(pushes), "moved with {left} locks left");
                 unlock_from_cpu();
             }
             unlock_from_cpu(); // and after
             // Free again: it moves, sooner or later.
             while many && !moves(100) {}
             lock_to_cpu();
-            assert!(!moves(200), "moved, and was locked again");
+            assert!(!moves(pushes), "moved, and was locked again");
             cpu()
         });
         home.join()

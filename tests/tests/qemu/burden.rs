@@ -7,7 +7,7 @@ pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     let new = |test, smp| Case::new("burden", test).smp(smp);
     for smp in [1, 2, 4] {
-        all.push(new("burden_heap", smp).word("slice_us=2000"));
+        all.push(new("burden_heap", smp).word("slice_us=2000").boots(2));
         all.push(
             new("burden_disk", smp)
                 .word("slice_us=2000")

@@ -20,7 +20,7 @@ pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     let new = |test, smp| Case::new("idle", test).smp(smp);
     // RINGO_PAIRS=10000000 is what the project promises.
-    let pairs = env("RINGO_PAIRS", 200_000);
+    let pairs = env("RINGO_PAIRS", 100_000);
     for smp in [1, 2, 4] {
         let part = if smp == 2 { 1 } else { 4 };
         all.push(
@@ -42,8 +42,8 @@ pub fn cases() -> Vec<Case> {
             .named("spin=off")
             .word("spin=off")
             .mode(NO_NET)
-            .arg("pairs", 60_000)
-            .arg("halts", 2_000),
+            .arg("pairs", 30_000)
+            .arg("halts", 1_000),
     );
     for smp in [2, 4] {
         all.push(new("idle_spinners", smp).mode(NO_NET));

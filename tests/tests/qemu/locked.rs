@@ -8,7 +8,7 @@ const LOCKED: &[(&str, &str, [u64; 3])] = &[
     ("locked_yield", "rounds", [50, 50, 50]),
     ("locked_block", "rounds", [2000, 2000, 500]),
     ("locked_stays", "moves", [50, 50, 20]),
-    ("locked_exit", "rounds", [200, 200, 30]),
+    ("locked_exit", "rounds", [100, 60, 20]),
     ("locked_main", "rounds", [200, 200, 100]),
     ("locked_under_stops", "rounds", [100, 100, 40]),
 ];
@@ -31,7 +31,11 @@ pub fn cases() -> Vec<Case> {
     }
     for smp in [1, 2, 4] {
         for mode in [DEFAULT, NO_NET] {
-            all.push(new("locked_nesting", smp).mode(mode));
+            all.push(
+                new("locked_nesting", smp)
+                    .mode(mode)
+                    .arg("moves", 160 / u64::from(smp)),
+            );
         }
     }
     // Only P of several CPUs: the P follows the locked G.

@@ -5,7 +5,7 @@
 //! | `RINGO_PATIENCE=N` | time limits N times as wide |
 //! | `RINGO_BOOTS=N` | boots in a row of each kind of machine (3) |
 //! | `RINGO_PEAK_GS=N` | goroutines of a peak of memory (20 000), ten times over |
-//! | `RINGO_PAIRS=N` | pairs of park and ready on 2 CPUs (200 000), a hundredth of them through a halt |
+//! | `RINGO_PAIRS=N` | pairs of park and ready on 2 CPUs (100 000), a hundredth of them through a halt |
 //! | `RINGO_INJECTIONS=N` | injected calls that the registers test makes in all (1 000 000) |
 
 mod bad_input;

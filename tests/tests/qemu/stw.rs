@@ -4,12 +4,12 @@ use tests::{Case, DEFAULT, NO_NET};
 
 /// A test that must pass without the nets as well, and its size: an argument, and its value on 1, 2 and 4 CPUs.
 const COOPERATIVE: &[(&str, &str, [u64; 3])] = &[
-    ("stw_deadlock", "rounds", [200, 100, 40]),
-    ("stw_short_calls", "stops", [100, 200, 60]),
-    ("stw_spin_locks", "stops", [300, 60, 30]),
-    ("gomaxprocs_random", "rounds", [60, 150, 80]),
+    ("stw_deadlock", "rounds", [100, 50, 20]),
+    ("stw_short_calls", "stops", [50, 60, 20]),
+    ("stw_spin_locks", "stops", [150, 30, 15]),
+    ("gomaxprocs_random", "rounds", [30, 60, 30]),
     ("gomaxprocs_tickers", "rounds", [30, 60, 40]),
-    ("gomaxprocs_queues", "rounds", [30, 40, 20]),
+    ("gomaxprocs_queues", "rounds", [12, 15, 8]),
 ];
 
 pub fn cases() -> Vec<Case> {
@@ -47,7 +47,7 @@ pub fn cases() -> Vec<Case> {
     }
     // The slice, against which the stop is measured, is longer than what a busy host takes a CPU away for.
     all.push(Case::new("stw", "stw_time").smp(2).word("slice_us=300000"));
-    all.push(Case::new("stw", "stw_affinity").smp(2));
+    all.push(Case::new("stw", "stw_affinity").smp(2).arg("stops", 40));
     all.push(Case::new("stw", "stw_affinity").smp(4).arg("stops", 20));
     all.push(
         Case::new("stw", "stw_loops_without_calls")
