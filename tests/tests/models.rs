@@ -42,6 +42,12 @@ const MUTANTS: &[(&str, &str, &str)] = &[
         "ring::never_looks_empty",
         "looks empty",
     ),
+    ("bubble_look_then_count", "bubble::wait_against_block", LOST),
+    (
+        "bubble_count_late",
+        "bubble::ready_against_idle",
+        "the waiter went on while another could run",
+    ),
     ("park_after_commit", "park::park_against_ready", STATUS),
     ("park_unlock_on_stack", "park::park_against_ready", STATUS),
     ("wakep_no_fence", "idle::make_against_idle", DEADLOCK),

@@ -19,9 +19,10 @@ use crate::g::{GRef, WaitReason};
 use crate::m::M;
 use crate::park::{current, park_unlock, try_current};
 use crate::timers::{NEVER, Timers};
+use base::mutant::mutant;
+use base::shim::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use base::{PreemptGuard, Rank, SpinLock};
 use core::panic::Location;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
 extern crate alloc;
 use alloc::sync::Arc;
@@ -52,13 +53,13 @@ struct State {
     stuck: Option<&'static str>,
 }
 
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+static NEXT_ID: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(1);
 
 /// The bubble of a G: a strong count of it, or null.
 pub(crate) struct InBubble(AtomicPtr<Bubble>);
 
 impl InBubble {
-    pub(crate) const fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self(AtomicPtr::new(core::ptr::null_mut()))
     }
 
@@ -82,6 +83,12 @@ impl InBubble {
         let old = self.0.swap(new, Relaxed);
         // SAFETY: the count that was held here.
         (!old.is_null()).then(|| unsafe { Arc::from_raw(old) })
+    }
+}
+
+impl Drop for InBubble {
+    fn drop(&mut self) {
+        drop(self.set(None))
     }
 }
 
@@ -173,24 +180,7 @@ pub(crate) fn now_ns() -> Option<u64> {
 pub fn run(f: impl FnOnce() + Send + 'static, at: &'static Location<'static>) {
     assert!(current_id() == 0, "a bubble inside a bubble");
     crate::clock::note_bubble();
-    let bubble = Arc::new(Bubble {
-        id: NEXT_ID.fetch_add(1, Relaxed),
-        timers: Timers::new(),
-        now_ns: AtomicU64::new(crate::now_ns()),
-        active: AtomicU32::new(0),
-        total: AtomicU32::new(0),
-        state: SpinLock::new(
-            Rank::Join,
-            State {
-                busy: false,
-                root_ended: false,
-                waiter: None,
-                outside: None,
-                over: false,
-                stuck: None,
-            },
-        ),
-    });
+    let bubble = Bubble::new(crate::now_ns());
     let guard = PreemptGuard::new();
     let me = current();
     me.bubble.set(Some(bubble.clone())); // whom the new G inherits it from
@@ -238,9 +228,38 @@ pub fn wait() {
 impl Bubble {
     /// One of its Gs has parked durably, and may have been readied again; no lock is held.
     pub(crate) fn after_park(self: Arc<Self>, m: &M) {
-        if self.active.fetch_sub(1, AcqRel) == 1 {
+        let last = if mutant("bubble_look_then_count") {
+            let last = self.active.load(Acquire) == 1;
+            self.active.fetch_sub(1, AcqRel);
+            last
+        } else {
+            // AcqRel: pairs with itself: the last one sees what the others left behind.
+            self.active.fetch_sub(1, AcqRel) == 1
+        };
+        if last {
             self.idle(m)
         }
+    }
+
+    fn new(now_ns: u64) -> Arc<Bubble> {
+        Arc::new(Bubble {
+            id: NEXT_ID.fetch_add(1, Relaxed),
+            timers: Timers::new(),
+            now_ns: AtomicU64::new(now_ns),
+            active: AtomicU32::new(0),
+            total: AtomicU32::new(0),
+            state: SpinLock::new(
+                Rank::Join,
+                State {
+                    busy: false,
+                    root_ended: false,
+                    waiter: None,
+                    outside: None,
+                    over: false,
+                    stuck: None,
+                },
+            ),
+        })
     }
 
     fn left(self: Arc<Self>, m: &M) {
@@ -312,5 +331,27 @@ impl Bubble {
         self.now_ns.fetch_max(to_ns, AcqRel);
         drop(m.serving_bubble.set(outer));
         m.serving.store(serving, Relaxed)
+    }
+}
+
+/// For models: Gs of a bubble as plain data.
+#[cfg(ringo_loom)]
+impl Bubble {
+    /// A bubble with these Gs in it.
+    pub fn model(gs: &[GRef]) -> Arc<Bubble> {
+        let bubble = Bubble::new(0);
+        for g in gs {
+            g.enter_bubble(Some(bubble.clone()))
+        }
+        bubble
+    }
+
+    /// `g` waits until all others are blocked: what `wait` does up to the switch. If it is `parked`, before the threads of
+    /// the model start, it is counted out.
+    pub fn model_waits(&self, g: GRef, parked: bool) {
+        self.state.lock().waiter = Some(g);
+        if parked {
+            self.active.fetch_sub(1, AcqRel);
+        }
     }
 }

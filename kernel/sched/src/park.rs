@@ -166,7 +166,9 @@ impl Sched {
     /// waiting → runnable, queued on `m`'s P, and somebody woken for it (Go: `ready`).
     pub(crate) fn ready(&self, m: &M, g: GRef) {
         g.becomes_runnable();
-        g.counts_again();
+        if !mutant("bubble_count_late") {
+            g.counts_again()
+        }
         g.set_status(GStatus::Waiting, GStatus::Runnable);
         g.traced(
             trace::Kind::GoReady,
@@ -179,6 +181,9 @@ impl Sched {
         let woken = m.serving.load(Relaxed);
         self.runqput(m, g, if woken { Event::Woken } else { Event::Ready });
         self.wakep();
+        if mutant("bubble_count_late") {
+            g.counts_again()
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 //! Each model ends in a line `RINGO-MODEL interleavings N preemptions K`. `RINGO_MUTANT=name` plants a bug.
 #![cfg(ringo_loom)]
 
+#[path = "loom/bubble.rs"]
+mod bubble;
 #[path = "loom/handoff.rs"]
 mod handoff;
 #[path = "loom/idle.rs"]
