@@ -101,6 +101,7 @@ const MUTANTS: &[(&str, &str, &str)] = &[
         "locked::park_locked_against_ready",
         "two owners",
     ),
+    ("retake_then_lock", "handoff::idle_m_retakes", LOST),
     ("start_call_idle", "handoff::call_against_stop", DEADLOCK),
     (
         "retake_no_cas",

@@ -250,10 +250,35 @@ impl Sched {
     /// The M of the P that the caller owns is busy elsewhere: find it another, or a place (Go: `handoffp`).
     pub(crate) fn handoffp(&self, p: &'static P) {
         trace::point!("handoff.p");
+        self.hand_on(self.lock.lock(), p)
+    }
+
+    /// sysmon: take the P of a call and hand it on, if it is still there.
+    ///
+    /// Both under one hold of the lock: sysmon may be the work of an M that is listed as idle, and a P that nobody has and no
+    /// list shows would look to `checkdead` as if the machine had none left.
+    pub(crate) fn retake_and_hand_on(&self, p: &'static P) -> bool {
+        trace::point!("handoff.p");
+        if mutant("retake_then_lock") {
+            let got = self.retake_p(p);
+            if got {
+                self.handoffp(p)
+            }
+            return got;
+        }
+        let gl = self.lock.lock();
+        let got = self.retake_p(p);
+        if got {
+            self.hand_on(gl, p)
+        }
+        got
+    }
+
+    /// An M that is idle, the idle list, or where others find its work.
+    fn hand_on(&self, mut gl: SpinGuard<'_, Global>, p: &'static P) {
         trace::emit(trace::Kind::Handoff, 0, p.id() as u32);
         let work = p.has_work() || self.runqsize() != 0;
         let nobody_looks = self.nmspinning() + self.npidle() == 0;
-        let mut gl = self.lock.lock();
         if self.gcwaiting.load(Relaxed) {
             gl.stopwait -= 1;
             self.stopwait.store(gl.stopwait, Release);
@@ -362,8 +387,7 @@ impl Sched {
                 continue;
             }
             let waits = self.somebody_waits(p);
-            if self.call_is_long(p, waits, now_ns) && self.retake_p(p) {
-                self.handoffp(p);
+            if self.call_is_long(p, waits, now_ns) && self.retake_and_hand_on(p) {
                 soon = true
             }
             soon |= waits

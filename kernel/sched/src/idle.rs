@@ -449,7 +449,7 @@ impl Sched {
 
     /// Wait for the wake word. True: notified, and the P that came with it is acquired. False: the deadline passed, or a
     /// device has something.
-    fn park(&self, m: &M, deadline_ns: u64) -> bool {
+    pub(crate) fn park(&self, m: &M, deadline_ns: u64) -> bool {
         let notified = self.wait(m, deadline_ns);
         if notified && let Some(p) = m.take_nextp() {
             self.acquirep(m, p);

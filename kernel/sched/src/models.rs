@@ -214,10 +214,18 @@ impl Sched {
 
     /// sysmon finds that the call on P `p` lasts too long.
     pub fn model_retake(&self, p: usize) {
-        let p = self.p_static(p);
-        if self.retake_p(p) {
-            self.handoffp(p)
-        }
+        self.retake_and_hand_on(self.p_static(p));
+    }
+
+    /// `m` is listed as idle and does sysmon's work. Before the threads of the model start.
+    pub fn model_listed(&'static self, m: usize) -> &'static M {
+        self.lock.lock().midle |= 1 << m;
+        &self.allm[m]
+    }
+
+    /// And then sleeps until somebody hands it a P, or the run is over.
+    pub fn model_sleep(&self, m: &M) {
+        while !self.park(m, crate::timers::NEVER) {}
     }
 
     /// A runnable G waits on P `p`'s queue, and nobody was woken for it. Before the threads of the model start.

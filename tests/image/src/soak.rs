@@ -181,7 +181,7 @@ fn hold_one_up(rng: &mut Rng) {
 }
 
 fn soak() -> Outcome {
-    for round in 0..param("rounds", 12) {
+    for round in 0..param("rounds", 20) {
         one(round).map_err(|why| format!("round {round}: {why}"))?
     }
     let c = counts();

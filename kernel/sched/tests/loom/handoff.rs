@@ -70,7 +70,7 @@ fn call_against_retake() {
 /// come back at any time, each may find the P in the other's call.
 #[test]
 fn two_calls_on_one_p() {
-    explore(1, || {
+    explore(3, || {
         let (s, gs) = (sched(3, 1), Gs::new(2));
         let m1 = s.model_hold(1, 0, false);
         s.model_queue(0, gs.g(1));
@@ -106,6 +106,34 @@ fn two_calls_on_one_p() {
         work(s, m0, &gs, |i| call(m0, &gs, i));
         caller.join().unwrap();
         other.join().unwrap();
+        check_end(s, &gs)
+    })
+}
+
+/// M0 is idle and sysmon: it takes the only P from M1's call, which ends just now. M1 is then idle as well, and there is G 0 that
+/// waits for the P: that is not the end.
+#[test]
+fn idle_m_retakes() {
+    explore(4, || {
+        let (s, gs) = (sched(2, 1), Gs::new(1));
+        let m0 = s.model_listed(0);
+        let m1 = s.model_hold(1, 0, false);
+        sched::models::make_runnable(gs.g(0));
+        s.model_run(m1, gs.g(0));
+        let caller = {
+            let gs = gs.clone();
+            thread::spawn(move || {
+                s.model_enter_call(m1, gs.g(0));
+                if s.model_exit_call(m1, gs.g(0)) {
+                    gs.ran_on(0)
+                }
+                work(s, m1, &gs, |_| {})
+            })
+        };
+        s.model_retake(0);
+        s.model_sleep(m0);
+        work(s, m0, &gs, |_| {});
+        caller.join().unwrap();
         check_end(s, &gs)
     })
 }
