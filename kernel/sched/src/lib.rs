@@ -21,7 +21,7 @@
 //! | what a G, a P, an M is | `g` `p` `m` |
 //! | where runnable Gs wait | `runq` `globrunq` `gqueue` `policy/` |
 //! | what runs next | `schedule` `steal` |
-//! | who sleeps and who wakes whom | `idle` |
+//! | who sleeps and who wakes whom | `idle` `wakep` |
 //! | how a G waits and is readied | `park` `sleep` `timer` `timers` |
 //! | how a G is born and dies | `newproc` |
 //! | how a G stays on one CPU | `locked` |
@@ -77,6 +77,7 @@ pub mod testing;
 mod tick;
 pub mod timer;
 pub mod timers;
+mod wakep;
 mod wakeup;
 
 pub use clock::{machine_now_ns, now_ns};
