@@ -95,6 +95,21 @@ pub fn look_after_sti() {
     }
 }
 
+/// For backtraces: where the code was interrupted into which `return_address` was injected; None if that lies elsewhere.
+/// `sp` is the stack pointer of the trampoline at its call: below it 512 bytes of FXSAVE and 15 registers.
+pub fn interrupted_rip(return_address: usize, sp: usize) -> Option<usize> {
+    unsafe extern "C" {
+        /// The trampoline's first byte, and the one behind it.
+        static ringo_inj_tramp: u8;
+        static ringo_inj_tramp_end: u8;
+    }
+    let tramp = &raw const ringo_inj_tramp as usize..&raw const ringo_inj_tramp_end as usize;
+    // SAFETY: the frame that `irq_try` laid is there until the trampoline has left.
+    tramp
+        .contains(&return_address)
+        .then(|| unsafe { *((sp + 512 + 15 * 8) as *const usize) })
+}
+
 extern "C" fn safe_point() {
     count!(n_safe_points);
     (crate::upcalls::upcalls().safe_point)()
@@ -246,6 +261,8 @@ irq_out:
   iretq
 
 // On the G's stack, IF=1, count >= 1: further interrupts only set bits.
+.global ringo_inj_tramp
+ringo_inj_tramp:
 inj_tramp:
   sub rsp, 512
   unless_bug 2, fxsave64 [rsp]
@@ -280,6 +297,8 @@ inj_tramp:
   pop rcx
   pop rax
   iretq
+.global ringo_inj_tramp_end
+ringo_inj_tramp_end:
 
 .section .rodata.ringo_inject,"a",@progbits
 .balign 4

@@ -60,8 +60,13 @@ pub(crate) unsafe fn stopped_frames(g: GRef, mut f: impl FnMut(usize) -> bool) {
     let (rip, rbp) = unsafe { arch::saved_frame(g.saved_context()) };
     if rbp == 0 {
         f(rip + 1); // it has not run yet: where it will begin
-    } else {
-        walk(rbp, f)
+        return;
+    }
+    // SAFETY: the caller's promise. Behind six registers and the return address (`arch::saved_frame`) lies the caller's frame.
+    let sp = unsafe { g.saved_context().get() } + 7 * 8;
+    match interrupted_rip(rip, sp) {
+        Some(rip) if !f(rip + 1) => {}
+        _ => walk(rbp, f),
     }
 }
 
@@ -71,6 +76,10 @@ pub(crate) fn walk(mut rbp: usize, mut f: impl FnMut(usize) -> bool) {
         // SAFETY: both words are mapped; whatever they hold is only printed or tried as the next frame.
         let (next, rip) = unsafe { (*(rbp as *const usize), *((rbp + 8) as *const usize)) };
         if rip == 0 || !f(rip) || next <= rbp {
+            return;
+        }
+        // The code that was interrupted did not call the trampoline: its place is in the injected frame.
+        if interrupted_rip(rip, rbp + 16).is_some_and(|rip| !f(rip)) {
             return;
         }
         rbp = next
@@ -86,6 +95,16 @@ pub(crate) fn frame_pointer() -> usize {
         core::arch::asm!("mov {}, rbp", out(reg) rbp, options(nomem, nostack, preserves_flags))
     };
     rbp
+}
+
+#[cfg(ringo_kernel)]
+fn interrupted_rip(rip: usize, sp: usize) -> Option<usize> {
+    arch::bare::interrupted_rip(rip, sp)
+}
+/// Nobody is interrupted there.
+#[cfg(not(ringo_kernel))]
+fn interrupted_rip(_: usize, _: usize) -> Option<usize> {
+    None
 }
 
 #[cfg(ringo_kernel)]
