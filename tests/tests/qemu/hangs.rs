@@ -92,7 +92,7 @@ fn wrong_events() -> Vec<Case> {
         planted(case("bug_no_wakep", 2).mode(NO_NET), 10)
             .violates("while a P and a CPU were idle and nobody looked for work"),
         case("bug_no_wakep", 2).named("without").mode(NO_NET),
-        planted(case("bug_lost_goroutine", 2), 11).violates("and on no queue"),
+        planted(case("bug_lost_goroutine", 2), 11).violates(" runnable for "),
         case("bug_lost_goroutine", 2).named("without"),
     ]
 }
