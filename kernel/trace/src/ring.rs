@@ -35,7 +35,7 @@ pub struct Ring {
     slots: Box<[Slot]>,
 }
 
-/// Where in a [`Ring`] its words lie, in bytes. A slot is two words: stamp and packed word.
+/// Where in a ring its words lie, in bytes. A slot is two words: stamp and packed word.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout;
 
