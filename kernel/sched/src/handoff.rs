@@ -285,11 +285,9 @@ impl Sched {
             return;
         }
         if (work || nobody_looks || !p.timers.is_empty())
-            && let Some(m) = self.mget(&mut gl, p)
+            && let Some((m, kept_time)) = self.mget_for(&mut gl, p)
         {
-            m.nextp.store(p as *const P as *mut P, Release);
-            drop(gl);
-            return self.notewakeup(m);
+            return self.hand_over(gl, m, p, kept_time);
         }
         if !p.has_work() && p.timers.is_empty() {
             p.idle_begins();
@@ -300,6 +298,39 @@ impl Sched {
             return self.wakep();
         }
         self.strand(gl, p)
+    }
+
+    /// An idle M, off the list, and whether it kept the time.
+    pub(crate) fn mget_for(&self, gl: &mut Global, p: &P) -> Option<(&M, bool)> {
+        let keeper = gl.poll_m;
+        let m = self.mget(gl, p)?;
+        Some((m, keeper == Some(m.id() as u32)))
+    }
+
+    /// `m`, which is off the idle list, gets `p`, which has work for it. If it kept the time for idle Ps, another idle M must, or
+    /// `p` does itself (I-TIMEKEEPER): this M may be busy for long.
+    pub(crate) fn hand_over(
+        &self,
+        gl: SpinGuard<'_, Global>,
+        m: &M,
+        p: &'static P,
+        kept_time: bool,
+    ) {
+        let others = gl.midle != 0;
+        m.nextp.store(p as *const P as *mut P, Release); // pairs with `take_nextp`
+        drop(gl);
+        if kept_time && !others {
+            let idle = self.pidle.load(Relaxed);
+            for q in self.allp.iter().filter(|q| idle & 1 << q.id() != 0) {
+                if !q.timers.is_empty() {
+                    q.timers.move_to(&p.timers) // its CPU's timer is armed when it acquires `p`
+                }
+            }
+        }
+        self.notewakeup(m);
+        if kept_time && others {
+            self.wakep()
+        }
     }
 
     /// No M is free: what the P holds goes where others find it.

@@ -78,17 +78,15 @@ impl Sched {
         if self.gcwaiting.load(Relaxed) || !gl.trays[m.id()].is_empty() {
             return;
         }
-        let Some(to) = self.mget(&mut gl, p) else {
+        let Some((to, kept_time)) = self.mget_for(&mut gl, p) else {
             return;
         };
         p.m.store(core::ptr::null_mut(), Relaxed);
         if !mutant("locked_keeps_p") {
             m.set_p(None)
         }
-        to.nextp.store(crate::m::ptr_of(Some(p)), Release); // pairs with `take_nextp`
-        drop(gl);
         trace::emit(trace::Kind::Handoff, 0, p.id() as u32);
-        self.notewakeup(to)
+        self.hand_over(gl, to, p, kept_time)
     }
 
     /// `m` found a runnable G that is locked to `to`: see that it runs there. `m` may have no P afterwards.
@@ -106,6 +104,7 @@ impl Sched {
             }
             return;
         }
+        let kept_time = gl.poll_m == Some(to.id() as u32);
         self.mleave(&mut gl, to.id());
         let p = self.pidleget(&mut gl, Some(to)).or_else(|| {
             let own = m.p();
@@ -115,9 +114,13 @@ impl Sched {
             }
             own
         });
-        to.nextp.store(crate::m::ptr_of(p), Release);
-        drop(gl);
-        self.notewakeup(to)
+        match p {
+            Some(p) => self.hand_over(gl, to, p, kept_time),
+            None => {
+                drop(gl);
+                self.notewakeup(to)
+            }
+        }
     }
 
     /// The next G of the tray.

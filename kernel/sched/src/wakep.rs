@@ -17,7 +17,8 @@ impl Sched {
         if planted(10) {
             return;
         }
-        if self.procs() > 1 {
+        // One P of several Ms may be idle while the caller, in a blocking call, has none.
+        if self.mcount() > 1 {
             self.wakep_many()
         }
     }
