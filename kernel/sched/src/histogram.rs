@@ -11,6 +11,8 @@
 //!   from 2^47 on: overflow
 //! ```
 
+extern crate alloc;
+use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Values with fewer bits share the first super-bucket (Go: `timeHistMinBucketBits`).
@@ -89,17 +91,17 @@ impl Default for TimeHistogram {
 /// What a histogram held at some instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Values in each bucket.
-    pub counts: [u64; BUCKETS],
+    /// Values in each bucket. In the heap: a dozen of these on a small stack would be too much for it.
+    pub counts: Box<[u64; BUCKETS]>,
     /// Values above all buckets.
     pub overflow: u64,
 }
 
 impl Counts {
     /// Nothing.
-    pub const fn new() -> Self {
+    pub fn new() -> Self {
         Self {
-            counts: [0; BUCKETS],
+            counts: Box::new([0; BUCKETS]),
             overflow: 0,
         }
     }
@@ -132,7 +134,7 @@ impl Counts {
     /// The values that came since `before` was taken.
     pub fn since(&self, before: &Counts) -> Counts {
         let mut d = self.clone();
-        for (to, from) in d.counts.iter_mut().zip(&before.counts) {
+        for (to, from) in d.counts.iter_mut().zip(before.counts.iter()) {
             *to = to.saturating_sub(*from)
         }
         d.overflow = d.overflow.saturating_sub(before.overflow);
