@@ -20,6 +20,7 @@ pub use super::stacks::{
     flush_tlb, reserve_len, reserve_push, set_stack_slot_bytes, set_stack_slot_note,
     stack_slot_create, stack_slot_note, stack_slot_trim,
 };
+pub use super::step::{step_at, step_off, step_on, steps};
 pub use super::trap::{VECTOR_DEVICE_FIRST, VECTOR_DEVICE_LAST, triple_fault};
 
 /// Physical memory: RAM and the first 4 GiB.

@@ -41,6 +41,7 @@ mod serial;
 mod smp;
 mod stackfault;
 mod stacks;
+mod step;
 mod switch;
 mod timer;
 mod trap;

@@ -41,6 +41,11 @@ pub struct Cpu {
     pub in_page_fault: AtomicU32,
     /// Top of the stack on which fatal reports run.
     pub fatal_top: AtomicUsize,
+    /// Single steps: `step.rs`. RFLAGS of the trampoline of injected calls go with them.
+    pub stepping: AtomicU32,
+    pub tramp_rflags: AtomicU32,
+    pub step_n: AtomicU64,
+    pub step_at: AtomicU64,
     pub n_interrupts: AtomicU64,
     pub n_injected: AtomicU64,
     pub n_safe_points: AtomicU64,
@@ -77,6 +82,10 @@ impl Cpu {
         n_interrupts: AtomicU64::new(0),
         n_injected: AtomicU64::new(0),
         n_safe_points: AtomicU64::new(0),
+        stepping: AtomicU32::new(0),
+        tramp_rflags: AtomicU32::new(0x202),
+        step_n: AtomicU64::new(0),
+        step_at: AtomicU64::new(0),
         n_safe_points_by_guard: AtomicU64::new(0),
         n_unexpected: AtomicU64::new(0),
         n_page_faults: AtomicU64::new(0),

@@ -25,7 +25,7 @@
 //!
 //! From the decrement to `iretq` IF stays 0: an interrupt in between would inject below this frame, and at high rates
 //! frames would pile up. FXSAVE is done by the trampoline, not the handler: nobody touches XMM before it, and the time
-//! with interrupts off stays short. The RFLAGS of the trampoline are IF alone: that clears DF, AC and TF.
+//! with interrupts off stays short. The RFLAGS of the trampoline are IF alone: that clears DF, AC and TF. (Single steps, step.rs, keep TF.)
 
 use super::percpu::Cpu;
 use core::arch::{asm, global_asm};
@@ -251,7 +251,8 @@ irq_try:
   sub rax, 160                           // 20 words: still a multiple of 16
   lea rcx, [rip + inj_tramp]
   mov [rsp + 16], rcx
-  mov qword ptr [rsp + 32], 0x202
+  mov ecx, gs:[{TRAMP_RFLAGS}]             // IF; and TF, if this CPU steps
+  mov [rsp + 32], rcx
   mov [rsp + 40], rax
 .global irq_try_end
 irq_try_end:
@@ -308,6 +309,7 @@ mxcsr_default: .long 0x1f80
 "#,
     COUNT = const offset_of!(Cpu, count), PENDING = const offset_of!(Cpu, pending),
     LO = const offset_of!(Cpu, window_lo), HI = const offset_of!(Cpu, window_hi),
+    TRAMP_RFLAGS = const offset_of!(Cpu, tramp_rflags),
     N_INJECTED = const offset_of!(Cpu, n_injected), safe_point = sym safe_point,
     BUGS = const cfg!(ringo_bug = "injection") as u32,
 );

@@ -6,6 +6,7 @@
 //! ```text
 //! vector      stub does                                              then
 //! 0x00-0x1f   uniform frame (TrapFrame)                              exception -> upcall fatal
+//! 0x01        a single step that a test asked for (step.rs)         else fatal
 //! 0x02        NMI: upcall nmi, halt (nmi.rs)
 //! 0x0e        page fault: stack growth in assembly (stackfault.rs)   else upcall page_fault, else fatal
 //! 0x20-0x2f   count only: spurious from the masked PICs, no EOI
@@ -19,7 +20,7 @@
 
 use super::percpu::{Cpu, this};
 use crate::upcalls::{Fatal, FatalKind};
-use crate::{PENDING_DEVICE, PENDING_RESCHED, PENDING_TIMER};
+use crate::{PENDING_DEVICE, PENDING_PREEMPT, PENDING_RESCHED, PENDING_TIMER};
 use core::arch::{asm, global_asm};
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
@@ -54,7 +55,11 @@ global_asm!(r#"
 .section .text.ringo_trap,"ax",@progbits
 .macro trap_stub v
 .balign 16
-.if \v < 32
+.if \v == 1
+  push rax
+  push rcx
+  jmp debug_try_step
+.elseif \v < 32
   .if \v == 8 || (\v >= 10 && \v <= 14) || \v == 17 || \v == 21 || \v == 29 || \v == 30
   .else
     push 0                               // the CPU pushes no error code for this one
@@ -100,6 +105,28 @@ trap_stub 0x\high\low
   mov rax, gs:[{LAPIC}]
   mov dword ptr [rax + 0xb0], 0
 .endm
+
+// A single step of a test (step.rs), or a debug exception that nobody asked for.
+debug_try_step:
+  cmp dword ptr gs:[{STEPPING}], 1
+  jb 1f
+  ja 2f
+  mov rax, gs:[{STEP_N}]
+  inc rax
+  mov gs:[{STEP_N}], rax
+  cmp rax, gs:[{STEP_AT}]
+  jne 3f
+  or dword ptr gs:[{PENDING}], {PENDING_PREEMPT}
+  jmp irq_try
+2: and qword ptr [rsp + 32], -257         // a frame from when this CPU stepped
+3: pop rcx
+  pop rax
+  iretq
+1: pop rcx
+  pop rax
+  push 0
+  push 1
+  jmp exception_entry
 
 irq_timer:
   irq_begin
@@ -222,6 +249,8 @@ page_fault_slow:
     TIMER = const VECTOR_TIMER, RESCHED = const VECTOR_RESCHED,
     DEVICE_FIRST = const VECTOR_DEVICE_FIRST, DEVICE_LAST = const VECTOR_DEVICE_LAST,
     PENDING_TIMER = const PENDING_TIMER, PENDING_RESCHED = const PENDING_RESCHED, PENDING_DEVICE = const PENDING_DEVICE,
+    STEPPING = const offset_of!(Cpu, stepping), STEP_N = const offset_of!(Cpu, step_n),
+    STEP_AT = const offset_of!(Cpu, step_at), PENDING_PREEMPT = const PENDING_PREEMPT,
     LAST_VECTORS = const offset_of!(Cpu, last_vectors), LAPIC = const offset_of!(Cpu, lapic),
     PENDING = const offset_of!(Cpu, pending), N_INTERRUPTS = const offset_of!(Cpu, n_interrupts),
     N_UNEXPECTED = const offset_of!(Cpu, n_unexpected), IN_FATAL = const offset_of!(Cpu, in_fatal),

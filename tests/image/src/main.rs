@@ -46,6 +46,8 @@ mod selects;
 mod soak;
 #[cfg(ringo_kernel)]
 mod stacks;
+#[cfg(ringo_kernel)]
+mod step;
 mod stress;
 mod stw;
 mod syncs;
@@ -70,6 +72,7 @@ const BARE: &[&[Test]] = &[
     memory::TESTS,
     regs::TESTS,
     stacks::TESTS,
+    step::TESTS,
 ];
 #[cfg(not(ringo_kernel))]
 const BARE: &[&[Test]] = &[];

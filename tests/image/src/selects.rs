@@ -184,7 +184,7 @@ fn select_operands_once() -> Outcome {
 /// Go: chan/select2: many selects that wait leave no memory behind.
 fn select_leaves_nothing() -> Outcome {
     let ((tx, rx), (quiet, never_sent)) = (chan::<u64>(0), chan::<u64>(0));
-    let n = param("rounds", 20_000);
+    let n = param("rounds", 40_000);
     let sender = spawn(move || (0..n).for_each(|i| tx.send(i).unwrap()));
     let take = |n: u64| {
         for _ in 0..n {
@@ -204,7 +204,7 @@ fn select_leaves_nothing() -> Outcome {
     if let (Some(before), Some(after)) = (before, after) {
         figure!("grown_kib", after.saturating_sub(before) / 1024);
         ensure!(
-            after < before + (512 << 10), // 28 bytes a round
+            after < before + (1 << 20), // 29 bytes a round
             "memory grew by {} bytes",
             after - before
         );

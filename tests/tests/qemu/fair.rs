@@ -51,7 +51,7 @@ pub fn cases() -> Vec<Case> {
                 all.push(case(test, smp, NO_NET));
             }
         }
-        all.push(case("preempt_ipi_storm", smp, DEFAULT).arg("ipis", 100_000));
+        all.push(case("preempt_ipi_storm", smp, DEFAULT).arg("ipis", 40_000));
         all.push(case("preempt_guard_holds", smp, DEFAULT).word("slice_us=1000"));
         all.push(
             case("preempt_coop", smp, DEFAULT)

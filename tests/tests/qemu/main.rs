@@ -2,9 +2,10 @@
 //!
 //! | variable | |
 //! |---|---|
+//! | `RINGO_STRIDE=N` | instructions between two interrupts in the single-step tests |
 //! | `RINGO_PATIENCE=N` | time limits N times as wide |
 //! | `RINGO_BOOTS=N` | boots in a row of each kind of machine (3) |
-//! | `RINGO_PEAK_GS=N` | goroutines of a peak of memory (20 000), ten times over |
+//! | `RINGO_PEAK_GS=N` | goroutines of a peak of memory (8 000), ten times over |
 //! | `RINGO_PAIRS=N` | pairs of park and ready on 2 CPUs (100 000), a hundredth of them through a halt |
 //! | `RINGO_INJECTIONS=N` | injected calls that the registers test makes in all (1 000 000) |
 
@@ -31,6 +32,7 @@ mod regs;
 mod shell;
 mod soak;
 mod stacks;
+mod step;
 mod stw;
 mod switches;
 mod wake;
@@ -40,7 +42,10 @@ use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = Arguments::from_args();
+    let mut args = Arguments::from_args();
+    // Machines wait now and then, for their disks and for the clock: one more than there are processors.
+    let processors = std::thread::available_parallelism().map_or(2, usize::from);
+    args.test_threads.get_or_insert(processors + 1);
     let begin = std::time::Instant::now();
     // The long ones first, so that nobody waits for them alone at the end.
     let cases = [
@@ -51,6 +56,7 @@ fn main() -> ExitCode {
         channels::cases(),
         clocks::cases(),
         stacks::cases(),
+        step::cases(),
         memory::cases(),
         stw::cases(),
         locked::cases(),

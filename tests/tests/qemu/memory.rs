@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     all.push(
         new("memory_peaks", 2)
             .named("small frames")
-            .arg("gs", env("RINGO_PEAK_GS", 20_000))
+            .arg("gs", env("RINGO_PEAK_GS", 8_000))
             .arg("pages", 0)
             .limit(600)
             .machine(|m| m.mem_bytes = 2 << 30),
@@ -25,7 +25,11 @@ pub fn cases() -> Vec<Case> {
                     .arg("objects", 20_000),
             );
         }
-        all.push(new("memory_peaks", smp).machine(|m| m.mem_bytes = 1 << 30));
+        all.push(
+            new("memory_peaks", smp)
+                .arg("gs", 10_000)
+                .machine(|m| m.mem_bytes = 1 << 30),
+        );
         all.push(new("memory_stale", smp).word("slice_us=500"));
     }
     all

@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     for (smp, seed) in [(1, 11), (2, 12), (4, 13)] {
         for mode in [DEFAULT, NO_NET] {
             let case = Case::new("soak", "soak").smp(smp).mode(mode);
-            all.push(case.arg("seed", seed).arg("rounds", 6).machine(|machine| {
+            all.push(case.arg("seed", seed).arg("rounds", 4).machine(|machine| {
                 machine.disk = Disk::IfUsed;
                 machine.disk_requests_per_s = None;
                 machine.pauses = Some((Duration::from_millis(400), Duration::from_millis(50)));
