@@ -53,6 +53,8 @@ pub struct Running {
     /// When QEMU was started.
     pub started: Instant,
     stdout: Sink,
+    /// Where the console stands.
+    line_start: LineStart,
     stderr: Sink,
     qemu_words: Option<JoinHandle<String>>,
     /// Names of the kernel's addresses.
@@ -176,6 +178,7 @@ fn start(
         readers: Vec::new(),
         started,
         stdout: Sink::stdout(machine.output).doing("use stdout")?,
+        line_start: LineStart::default(),
         stderr: Sink::stderr(machine.output).doing("use stderr")?,
         qemu_words: None,
         symbols: symbols.clone(),
@@ -183,7 +186,7 @@ fn start(
         disk,
     };
     let streams = Streams {
-        line_start: LineStart::default(),
+        line_start: running.line_start.clone(),
         begun: Begun::default(),
         tell,
         symbols,
@@ -267,6 +270,7 @@ fn finish(machine: &Machine, accel: Accel, running: Running, mut seen: Seen) -> 
         exit: verdict.exit,
         qemu_status: status.code(),
         stdout: stdout.text(),
+        cut_line: running.line_start.ended_within(),
         stderr: stderr.text(),
         events: seen.events,
         boot_to_main: seen.boot_to_main,

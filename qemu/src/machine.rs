@@ -202,6 +202,8 @@ pub struct Outcome {
     pub qemu_status: Option<i32>,
     /// The console, if captured.
     pub stdout: String,
+    /// Whether the console ended within a line.
+    pub cut_line: bool,
     /// What the program and the kernel wrote as diagnostics, and what the runner has to say about the end, if captured.
     pub stderr: String,
     /// The control channel's events in their order.

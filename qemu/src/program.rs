@@ -90,6 +90,7 @@ impl Program {
         match path.file_stem().and_then(|stem| stem.to_str()) {
             Some(stem) if path.extension().is_some_and(|ext| ext == "rs") => {
                 let name = stem.to_string();
+                is_program(&path, wanted)?;
                 Ok(Program::File { path, name })
             }
             _ => Err(Failure::new(format!(
@@ -103,6 +104,21 @@ impl Program {
         match self {
             Program::Demo { name } | Program::File { name, .. } => name,
         }
+    }
+}
+
+/// Whether the file has what a program begins with; without, the linker would have the word.
+fn is_program(path: &Path, wanted: &str) -> Result<()> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(format!("cannot read {wanted}: {error}")))?;
+    match ["#![no_std]", "#![no_main]", "main!"]
+        .iter()
+        .find(|part| !text.contains(**part))
+    {
+        None => Ok(()),
+        Some(part) => Err(Failure::new(format!(
+            "{wanted} lacks {part}: a program begins with #![no_std], #![no_main], use ringo::prelude::*; and ringo::main!(main);"
+        ))),
     }
 }
 

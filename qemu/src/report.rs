@@ -23,6 +23,9 @@ pub fn report(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcom
     }
     if args.json {
         let mut out = std::io::stdout().lock();
+        if outcome.cut_line {
+            drop(writeln!(out)); // figures have lines of their own
+        }
         let stats = outcome
             .events
             .iter()

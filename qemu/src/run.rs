@@ -55,6 +55,9 @@ fn on_qemu(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) ->
     };
     machine.timeout = args.timeout;
     machine.gdb = args.gdb;
+    if args.gdb && args.timeout.is_some() {
+        eprintln!("ringo: --timeout is off while gdb has the machine");
+    }
     machine.input = Input::PassThrough;
     machine.output = Output::PassThrough;
     machine.json = args.json;

@@ -31,7 +31,7 @@ pub enum Told {
 /// Whether the console stands at the start of a line. Diagnostics wait for that, so that they do not land inside a line
 /// of output: the control channel is faster than the serial line.
 #[derive(Clone)]
-pub struct LineStart(Arc<(Mutex<bool>, Condvar)>);
+pub struct LineStart(Arc<(Mutex<bool>, Condvar)>, Arc<AtomicBool>);
 
 impl LineStart {
     /// Longest wait: a prompt has no line end.
@@ -42,6 +42,18 @@ impl LineStart {
             *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = *last == b'\n';
             self.0.1.notify_all();
         }
+    }
+
+    /// Nothing comes any more.
+    fn close(&self) {
+        let at_start = *self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        self.1.store(!at_start, Relaxed);
+        self.passed(b"\n");
+    }
+
+    /// Whether the console ended within a line.
+    pub fn ended_within(&self) -> bool {
+        self.1.load(Relaxed)
     }
 
     fn wait(&self) {
@@ -56,7 +68,7 @@ impl LineStart {
 
 impl Default for LineStart {
     fn default() -> LineStart {
-        LineStart(Arc::new((Mutex::new(true), Condvar::new())))
+        LineStart(Arc::new((Mutex::new(true), Condvar::new())), Arc::default())
     }
 }
 
@@ -122,7 +134,7 @@ impl Streams {
             }
             self.line_start.passed(bytes);
         });
-        self.line_start.passed(b"\n");
+        self.line_start.close();
     }
 
     /// Passes diagnostics on and tells of events until QEMU closes the channel.

@@ -210,7 +210,11 @@ fn no_main() -> Result<(), String> {
         &[&path.display().to_string()],
         |c| c,
     )?;
-    judge(&run, &["main"], false)
+    judge(
+        &run,
+        &["mainless.rs lacks main!", "ringo::main!(main)"],
+        true,
+    )
 }
 
 /// A file of this run's own.

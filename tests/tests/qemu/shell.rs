@@ -30,7 +30,7 @@ fn all(o: &Outcome) -> Result<(), String> {
         "> help ",
         "go N ",
         "spin N ",
-        "> > 4 goroutines: 1 running, 0 runnable, 3 waiting, 0 in calls\n",
+        "> > 4 goroutines: 1 running, ",
         "goroutine 1 [running]:\n",
         "[sleep]:\ncreated by ",
         "> SCHED ",

@@ -7,15 +7,13 @@ use tests::{Case, DEFAULT, NO_NET, run_runner};
 
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
-    for (smp, seed) in [(1, 11), (2, 12), (4, 13)] {
-        for mode in [DEFAULT, NO_NET] {
-            let case = Case::new("soak", "soak").smp(smp).mode(mode);
-            all.push(case.arg("seed", seed).arg("rounds", 4).machine(|machine| {
-                machine.disk = Disk::IfUsed;
-                machine.disk_requests_per_s = None;
-                machine.pauses = Some((Duration::from_millis(400), Duration::from_millis(50)));
-            }));
-        }
+    for (smp, seed, mode) in [(1, 11, DEFAULT), (2, 12, NO_NET), (4, 13, DEFAULT)] {
+        let case = Case::new("soak", "soak").smp(smp).mode(mode);
+        all.push(case.arg("seed", seed).arg("rounds", 4).machine(|machine| {
+            machine.disk = Disk::IfUsed;
+            machine.disk_requests_per_s = None;
+            machine.pauses = Some((Duration::from_millis(400), Duration::from_millis(50)));
+        }));
     }
     all
 }
