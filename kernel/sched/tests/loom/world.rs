@@ -8,13 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 /// Explore all interleavings of `f` with at most `preemptions` switches of a thread that could have gone on.
 pub fn explore(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
     let mut b = loom::model::Builder::new();
-    // Two find every planted bug that three do.
-    let planted = std::env::var_os("RINGO_MUTANT").is_some_and(|name| !name.is_empty());
-    let preemptions = if planted {
-        preemptions.min(2)
-    } else {
-        preemptions
-    };
     b.preemption_bound.get_or_insert(preemptions);
     b.max_branches = 8_000;
     let n = Arc::new(AtomicU64::new(0));
