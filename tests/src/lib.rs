@@ -5,11 +5,13 @@
 //! anything. Time limits are there for hangs only, and wide (`RINGO_PATIENCE=N` makes them N times as wide).
 
 mod case;
+mod cost;
 mod image;
 mod runner;
 mod table;
 
 pub use case::{Case, Expect, figure};
+pub use cost::cost_between;
 pub use image::{demo, image, mutant, root, runner};
 pub use ringo_runner::{Accel, Board, Input, Outcome};
 pub use runner::{RunnerOutput, run_runner};

@@ -14,6 +14,7 @@ mod wait;
 mod bad_ends;
 mod bubbles;
 mod burden;
+mod chan_programs;
 mod chans;
 mod clocks;
 mod disk;
@@ -80,6 +81,7 @@ const BARE: &[&[Test]] = &[];
 const AREAS: &[&[Test]] = &[
     bad_ends::TESTS,
     bubbles::TESTS,
+    chan_programs::TESTS,
     chans::TESTS,
     clocks::TESTS,
     burden::TESTS,

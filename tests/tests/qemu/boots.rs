@@ -3,8 +3,7 @@
 use crate::env;
 use libtest_mimic::Trial;
 use ringo_runner::{Board, Machine};
-use std::time::Duration;
-use tests::{Case, image, median, note};
+use tests::{Case, cost_between, image, median, note};
 
 pub fn cases() -> Vec<Case> {
     let boots = env("RINGO_BOOTS", 3) as u32;
@@ -87,21 +86,8 @@ fn time_to_main() -> Result<(), String> {
 
 /// Processor time of a machine that sleeps, from two sleeps of different length: what boot and end cost falls out.
 fn idle() -> Result<(), String> {
-    let machine = |ms: u64| {
-        let mut m = Machine::new(image()?, "idle");
-        m.smp = 4;
-        m.args = vec!["idle".into(), format!("ms={ms}")];
-        m.timeout = Some(Duration::from_secs(120));
-        let outcome = m.run().map_err(|e| e.to_string())?;
-        if outcome.exit == 0 {
-            Ok(outcome)
-        } else {
-            Err(format!("exit status {}", outcome.exit))
-        }
-    };
-    let (short, long) = (machine(500)?, machine(4500)?);
-    let used = long.cpu_time.saturating_sub(short.cpu_time).as_secs_f64();
-    let share = used / 4.0;
+    let (used, _) = cost_between("idle", 4, "ms", [500, 4500])?;
+    let share = used.as_secs_f64() / 4.0;
     note(format!(
         "idle machine at 4 CPUs: {:.2} % of one host CPU",
         share * 100.0

@@ -2,9 +2,7 @@
 
 use crate::env;
 use libtest_mimic::Trial;
-use ringo_runner::Machine;
-use std::time::Duration;
-use tests::{Case, DEFAULT, NO_NET, image, note};
+use tests::{Case, DEFAULT, NO_NET, cost_between, note};
 
 /// Virtual time: what is late is the scheduler's alone.
 fn virtual_time(test: &str, smp: u32) -> Case {
@@ -90,22 +88,8 @@ pub fn trials() -> Vec<Trial> {
 /// golang/go#43997: processor time of a machine of 8 CPUs that wakes one of them a thousand times a second, from two runs of
 /// different length: what boot and end cost falls out. At least 94 % of the machine is idle.
 fn few_wake_ups() -> Result<(), String> {
-    let machine = |ticks: u64| {
-        let mut m = Machine::new(image()?, "idle_ticks");
-        m.smp = 8;
-        m.args = vec!["idle_ticks".into(), format!("ticks={ticks}")];
-        m.timeout = Some(Duration::from_secs(120));
-        let outcome = m.run().map_err(|e| e.to_string())?;
-        if outcome.exit == 0 {
-            Ok(outcome)
-        } else {
-            Err(format!("exit status {}", outcome.exit))
-        }
-    };
-    let (short, long) = (machine(100)?, machine(1600)?);
-    let used = long.cpu_time.saturating_sub(short.cpu_time).as_secs_f64();
-    let wall = long.wall.saturating_sub(short.wall).as_secs_f64();
-    let share = used / wall / 8.0;
+    let (used, wall) = cost_between("idle_ticks", 8, "ticks", [100, 1600])?;
+    let share = used.as_secs_f64() / wall.as_secs_f64() / 8.0;
     note(format!(
         "machine of 8 CPUs with about 1000 wake-ups a second: {:.2} % of them busy",
         share * 100.0

@@ -1,9 +1,8 @@
 //! Tickers (Go: time/tick.go).
 
-use super::timer::{Tick, deadline_ns};
+use super::timer::{deadline_ns, ticking, wait_for_tick};
 use super::{Duration, Instant, saturating_ns};
-use crate::chan::{self, Receiver};
-use alloc::boxed::Box;
+use crate::chan::Receiver;
 use alloc::sync::Arc;
 
 /// Something that happens again and again: the moment is sent on its channel. Ticks that nobody received in time are
@@ -30,7 +29,7 @@ impl Ticker {
     ///
     /// If `period` is zero; in a blocking call.
     pub fn new(period: Duration) -> Ticker {
-        let (timer, rx) = chan::of_timer(|to| sched::timer::Timer::new(Box::new(Tick(to))));
+        let (timer, rx) = ticking();
         let ticker = Ticker { timer, rx };
         ticker.reset(period);
         ticker
@@ -43,10 +42,7 @@ impl Ticker {
 
     /// Waits for a tick; the moment at which it came. For ever if the ticker is stopped.
     pub fn recv(&self) -> Instant {
-        match self.rx.recv() {
-            Some(at) => at,
-            None => crate::chan::park_forever(sched::WaitReason::ChanReceive), // closed by a receiver
-        }
+        wait_for_tick(&self.rx)
     }
 
     /// No tick comes after this, not even one that was sent and not received (Go: `Ticker.Stop`).

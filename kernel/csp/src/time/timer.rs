@@ -28,7 +28,20 @@ pub struct Timer {
 }
 
 /// Sends the moment of firing.
-pub(super) struct Tick(pub(super) TickTo<Instant>);
+struct Tick(TickTo<Instant>);
+
+/// A timer that is not set, and the channel on which it will send.
+pub(super) fn ticking() -> (Arc<sched::timer::Timer>, Receiver<Instant>) {
+    chan::of_timer(|to| sched::timer::Timer::new(Box::new(Tick(to))))
+}
+
+/// Waits for a tick. A channel that a receiver has closed gives none any more.
+pub(super) fn wait_for_tick(rx: &Receiver<Instant>) -> Instant {
+    match rx.recv() {
+        Some(at) => at,
+        None => chan::park_forever(sched::WaitReason::ChanReceive),
+    }
+}
 
 impl Fire for Tick {
     fn fire(&self, now_ns: u64) {
@@ -79,7 +92,7 @@ impl Timer {
     ///
     /// In a blocking call (`blocking(f)`); so do [`reset`](Timer::reset) and the other functions that set timers.
     pub fn new(d: Duration) -> Timer {
-        let (timer, rx) = chan::of_timer(|to| sched::timer::Timer::new(Box::new(Tick(to))));
+        let (timer, rx) = ticking();
         timer.reset(deadline_ns(d), 0);
         Timer { timer, rx }
     }
@@ -92,10 +105,7 @@ impl Timer {
 
     /// Waits until it fires; the moment at which it did. For ever if it is stopped, or one of [`after_func`].
     pub fn recv(&self) -> Instant {
-        match self.rx.recv() {
-            Some(at) => at,
-            None => crate::chan::park_forever(sched::WaitReason::ChanReceive), // closed by a receiver
-        }
+        wait_for_tick(&self.rx)
     }
 
     /// Stops it. True: it was running, or what it sent was not received yet, and never will be (Go: `Timer.Stop`). False:

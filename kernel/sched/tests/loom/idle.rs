@@ -2,63 +2,51 @@
 use crate::world::{Gs, check_end, explore, work};
 use loom::thread;
 use sched::models::sched;
-use sched::{M, Sched};
+use sched::{GRef, M, Sched};
 
-/// M0's G makes a G and then needs it to run; M1 has run dry and goes idle.
+/// M0's G makes work and then needs it to have run; M1 comes from where `m1` has brought it.
+fn make_against(
+    bound: usize,
+    m1: fn(&'static Sched) -> &'static M,
+    make: fn(&'static Sched, &M, GRef),
+) {
+    explore(bound, move || {
+        let (s, gs) = (sched(2, 2), Gs::new(1));
+        let m0 = s.model_hold(0, 0, false);
+        let m1 = m1(s);
+        let other = {
+            let gs = gs.clone();
+            thread::spawn(move || work(s, m1, &gs, |_| {}))
+        };
+        make(s, m0, gs.g(0));
+        gs.await_found(0);
+        work(s, m0, &gs, |_| {});
+        other.join().unwrap();
+        check_end(s, &gs)
+    })
+}
+
+/// M1 has run dry and goes idle.
+fn dry(s: &'static Sched) -> &'static M {
+    s.model_hold(1, 1, false)
+}
+
+/// M0's G makes a G.
 #[test]
 fn make_against_idle() {
-    explore(3, || {
-        let (s, gs) = (sched(2, 2), Gs::new(1));
-        let m0 = s.model_hold(0, 0, false);
-        let m1 = s.model_hold(1, 1, false);
-        let other = {
-            let gs = gs.clone();
-            thread::spawn(move || work(s, m1, &gs, |_| {}))
-        };
-        s.model_new(m0, gs.g(0));
-        gs.await_found(0);
-        work(s, m0, &gs, |_| {});
-        other.join().unwrap();
-        check_end(s, &gs)
-    })
+    make_against(3, dry, |s, m, g| s.model_new(m, g))
 }
 
-/// The same with a G that the clock wakes: it waits apart from the others.
+/// The clock wakes one: it waits apart from the others.
 #[test]
 fn woken_against_idle() {
-    explore(3, || {
-        let (s, gs) = (sched(2, 2), Gs::new(1));
-        let m0 = s.model_hold(0, 0, false);
-        let m1 = s.model_hold(1, 1, false);
-        let other = {
-            let gs = gs.clone();
-            thread::spawn(move || work(s, m1, &gs, |_| {}))
-        };
-        s.model_woken(m0, gs.g(0));
-        gs.await_found(0);
-        work(s, m0, &gs, |_| {});
-        other.join().unwrap();
-        check_end(s, &gs)
-    })
+    make_against(3, dry, |s, m, g| s.model_woken(m, g))
 }
 
-/// The same against an M in transit: it has no P and is not on the idle list yet; its P is idle.
+/// M1 is in transit: it has no P and is not on the idle list yet; its P is idle.
 #[test]
 fn make_against_transit() {
-    explore(3, || {
-        let (s, gs) = (sched(2, 2), Gs::new(1));
-        let m0 = s.model_hold(0, 0, false);
-        let m1 = &s.allm[1];
-        let other = {
-            let gs = gs.clone();
-            thread::spawn(move || work(s, m1, &gs, |_| {}))
-        };
-        s.model_new(m0, gs.g(0));
-        gs.await_found(0);
-        work(s, m0, &gs, |_| {});
-        other.join().unwrap();
-        check_end(s, &gs)
-    })
+    make_against(3, |s| &s.allm[1], |s, m, g| s.model_new(m, g))
 }
 
 /// M0 spins and finds two Gs; the first needs the second. M1 has run dry; since M0 spins, it may give its P up without
