@@ -1,7 +1,7 @@
 //! Channels: Go's tests (runtime/chan_test.go, test/chan/), in our words.
 
 use crate::param::param;
-use crate::{Outcome, Test, ensure, figure};
+use crate::{Outcome, Test, ensure};
 use alloc::collections::BTreeMap;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use ringo::prelude::*;
