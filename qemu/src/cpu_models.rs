@@ -28,7 +28,7 @@ pub fn check(qemu: &Path, wanted: &str) -> Result<()> {
         return Ok(());
     }
     let meant = match near(model, models.iter().copied()).as_slice() {
-        [] => "max and qemu64 always work".to_string(),
+        [] => "max and qemu64 always work;".to_string(),
         close => format!("did you mean {}?", close.join(" or ")),
     };
     Err(Failure::new(format!(

@@ -1,9 +1,10 @@
 //! `cargo run -- list`: the programs and what each is about.
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
+use crate::failure::Doing;
 use crate::{Result, Root, program};
 
 /// Prints a line for each program in `demos/src/bin`.
@@ -14,9 +15,11 @@ pub fn list() -> Result<u8> {
     let mut out = std::io::stdout().lock();
     for name in &names {
         let about = about(&root.demos().join(format!("{name}.rs")));
-        // Whoever reads this may have had enough: no error.
-        if writeln!(out, "{}", format!("{name:width$}  {about}").trim_end()).is_err() {
-            break;
+        match writeln!(out, "{}", format!("{name:width$}  {about}").trim_end()) {
+            Ok(()) => {}
+            // Whoever reads this may have had enough: no error.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
+            Err(error) => return Err(error).doing("write the list"),
         }
     }
     Ok(0)

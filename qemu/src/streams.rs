@@ -20,8 +20,8 @@ pub enum Told {
     Event(Instant, Value),
     /// The monitor said something unasked.
     Monitor(MonitorEvent),
-    /// Nobody reads the program's output any more.
-    OutputGone,
+    /// The program's output cannot be written any more.
+    OutputGone(io::Error),
     /// On this CPU interrupts or preemption are off, for so long already.
     Slow(usize, Duration),
     /// The machine hangs, and how.
@@ -126,11 +126,11 @@ impl Streams {
             self.begun.say();
             // A machine that nobody listens to is still emptied, so that it never waits for its console.
             self.blocked.store(true, Relaxed);
-            let fed = gone || sink.feed(bytes).is_ok();
+            let fed = if gone { Ok(()) } else { sink.feed(bytes) };
             self.blocked.store(false, Relaxed);
-            if !fed {
+            if let Err(error) = fed {
                 gone = true;
-                drop(self.tell.send(Told::OutputGone));
+                drop(self.tell.send(Told::OutputGone(error)));
             }
             self.line_start.passed(bytes);
         });

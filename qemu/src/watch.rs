@@ -64,8 +64,12 @@ pub fn watch(machine: &Machine, running: &mut Running) -> Seen {
             .recv_timeout(wait.unwrap_or(Duration::from_secs(3600)));
         match told {
             Ok(Told::Event(when, event)) => seen.note(running.started, when, event),
-            Ok(Told::OutputGone) => {
+            Ok(Told::OutputGone(error)) => {
                 seen.output_gone = true;
+                // Whoever reads has had enough, and knows; anything else has to be said.
+                if error.kind() != std::io::ErrorKind::BrokenPipe {
+                    eprintln!("ringo: cannot write the output: {error}");
+                }
                 running.monitor.execute("quit", json!({}));
             }
             Ok(Told::Monitor(MonitorEvent::Greeting)) => {

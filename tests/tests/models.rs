@@ -104,6 +104,11 @@ const MUTANTS: &[(&str, &str, &str)] = &[
     ("retake_then_lock", "handoff::idle_m_retakes", LOST),
     ("start_call_idle", "handoff::call_against_stop", DEADLOCK),
     (
+        "reenter_anybodys",
+        "handoff::two_calls_on_one_p",
+        "two owners",
+    ),
+    (
         "retake_no_cas",
         "handoff::call_against_retake",
         "two owners",

@@ -11,6 +11,9 @@ const AT_A_GATE: u64 = 1000;
 /// How far the maker may be ahead of those that park: a goroutine that waits for its first turn is not parked yet.
 const AHEAD: u64 = 256;
 
+/// How many are made between two looks at the memory that is left.
+const LOOK_EVERY: u64 = 64;
+
 static PARKED: AtomicU64 = AtomicU64::new(0);
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
@@ -40,6 +43,9 @@ fn make(most: u64) -> (u64, Vec<Sender<()>>) {
                 ENDED.fetch_add(1, Relaxed);
             });
             made += 1;
+            if made.is_multiple_of(LOOK_EVERY) && !memory().1 {
+                break;
+            }
             while made - PARKED.load(Relaxed) > AHEAD {
                 yield_now()
             }

@@ -1,5 +1,6 @@
-//! Endless loops without a call on every P, and a ticker beside them. `-- N`: loops. Try `--procs 1`, and `--set wakeup=off` (Go's way),
-//! and `--set preempt=off`.
+//! Endless loops without a call on every P, and a ticker beside them. `-- N`: loops.
+//!
+//! Try `--procs 1`, and `--set wakeup=off` (Go's way), and `--set preempt=off`.
 #![no_std]
 #![no_main]
 use ringo::machine;

@@ -25,7 +25,7 @@ pub(crate) struct Waiter {
     pub(crate) elem: *mut (),
     /// Whether the waker did what was waited for: a value changed hands, a lock was handed over. False on `close`.
     pub(crate) success: Cell<bool>,
-    /// When this G began to wait, for lists that care (`Mutex`). In ns of [`sched::now_ns`].
+    /// When this G began to wait, for lists that care (`Mutex`). In ns of [`sched::machine_now_ns`].
     pub(crate) since_ns: u64,
     /// Whether the G is parked, or will be before the lock is free. False for a while in `Cond::wait`.
     pub(crate) asleep: Cell<bool>,

@@ -68,7 +68,7 @@ pub fn dump() {
         crate::eprintln!("\n… and {left_out} more goroutines")
     }
     let mut machines = String::from("\n");
-    let _ = s.write_ps_and_ms(&mut machines, sched::now_ns());
+    let _ = s.write_ps_and_ms(&mut machines, sched::machine_now_ns());
     crate::eprint!("{machines}");
 }
 

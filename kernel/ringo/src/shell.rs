@@ -48,6 +48,8 @@ pub fn run() {
 struct Line {
     text: String,
     quiet: u32,
+    /// The input has ended, behind the line that was read last.
+    ended: bool,
     /// The last line ended with a carriage return: a line feed that follows belongs to it.
     after_cr: bool,
 }
@@ -57,16 +59,16 @@ impl Line {
         Self {
             text: String::new(),
             quiet: BUSY_LOOKS,
+            ended: false,
             after_cr: false,
         }
     }
 
     /// The next line; None at the end of input.
     fn read(&mut self) -> Option<String> {
-        loop {
+        while !self.ended {
             match arch::console_read() {
-                Some(END_OF_INPUT) if self.text.is_empty() => return None,
-                Some(END_OF_INPUT) => return Some(core::mem::take(&mut self.text)),
+                Some(END_OF_INPUT) => self.ended = true,
                 Some(byte) => {
                     self.quiet = 0;
                     if self.take(byte) {
@@ -79,6 +81,8 @@ impl Line {
                 }
             }
         }
+        // A last line without an end counts.
+        (!self.text.is_empty()).then(|| core::mem::take(&mut self.text))
     }
 
     /// One byte. True: the line is whole.

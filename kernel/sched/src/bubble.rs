@@ -21,7 +21,7 @@ use crate::park::{current, park_unlock, try_current};
 use crate::timers::{NEVER, Timers};
 use base::mutant::mutant;
 use base::shim::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
-use base::{PreemptGuard, Rank, SpinLock};
+use base::{PreemptGuard, Rank, SpinGuard, SpinLock};
 use core::panic::Location;
 
 extern crate alloc;
@@ -80,7 +80,8 @@ impl InBubble {
 
     fn set(&self, bubble: Option<Arc<Bubble>>) -> Option<Arc<Bubble>> {
         let new = bubble.map_or(core::ptr::null_mut(), |b| Arc::into_raw(b).cast_mut());
-        let old = self.0.swap(new, Relaxed);
+        let old = self.0.load(Relaxed);
+        self.0.store(new, Relaxed); // its owner's: nobody changes it in between
         // SAFETY: the count that was held here.
         (!old.is_null()).then(|| unsafe { Arc::from_raw(old) })
     }
@@ -265,15 +266,19 @@ impl Bubble {
     fn left(self: Arc<Self>, m: &M) {
         let active = self.active.fetch_sub(1, AcqRel) - 1;
         if self.total.fetch_sub(1, AcqRel) == 1 {
-            let mut state = self.state.lock();
-            state.over = true;
-            let outside = state.outside.take();
-            drop(state);
-            if let Some(g) = outside {
-                m.sched().ready(m, g)
-            }
+            self.finish(self.state.lock(), m)
         } else if active == 0 {
             self.idle(m)
+        }
+    }
+
+    /// It is over: who waits outside goes on.
+    fn finish(&self, mut state: SpinGuard<'_, State>, m: &M) {
+        state.over = true;
+        let outside = state.outside.take();
+        drop(state);
+        if let Some(g) = outside {
+            m.sched().ready(m, g)
         }
     }
 
@@ -308,13 +313,7 @@ impl Bubble {
                 } else {
                     "all goroutines in bubble are blocked"
                 });
-                let outside = state.outside.take();
-                state.over = true;
-                drop(state);
-                if let Some(g) = outside {
-                    m.sched().ready(m, g)
-                }
-                return;
+                return self.finish(state, m);
             }
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   P's call word:        entersyscall                     exitsyscall: still ours, go on
-//!            NONE ──────────────────────────► IN_CALL ─────────────────────────────────► NONE
+//!            NONE ──────────────────────────► by M n ──────────────────────────────────► NONE
 //!                                               │
 //!                    sysmon, a stop of the world│ retake: whoever wins the CAS owns the P
 //!                                               ▼
@@ -17,7 +17,8 @@
 //! is named. The CPU is interrupted as usual: a safe point in a call serves the P's timers if it can take the P for that
 //! moment, and sysmon, but never switches.
 //!
-//! **I-CALL** A P whose call word is IN_CALL is on no list; the M that put it there and a retaker race for it by one CAS.
+//! **I-CALL** A P whose call word names an M is on no list; that M and a retaker race for it by one CAS. The name keeps an M that
+//! comes back late from the P of somebody else's call, begun on it since.
 //!
 //! **Stranded.** With as many Ms as CPUs there may be nobody to take a P that has work. Its Gs and timers move to where
 //! others find them, and it counts as neither idle nor running until an M comes free.
@@ -31,13 +32,15 @@ use crate::schedule::m_on_g0;
 use crate::timers::NEVER;
 use base::config::Preempt;
 use base::mutant::mutant;
-use base::shim::Ordering::*;
+use base::shim::{Ordering::*, fence};
 use base::{PreemptGuard, SpinGuard};
 
 /// No call.
 pub(crate) const NONE: u32 = 0;
 /// The P's M runs a G that is in a blocking call; the P may be retaken.
-pub(crate) const IN_CALL: u32 = 1;
+fn call_by(m: &M) -> u32 {
+    m.id() as u32 + 1
+}
 
 /// A blocking call lasts at least so long before its P is retaken where nobody waits for it (Go: `retake`).
 const NOBODY_WAITS_NS: u64 = 10_000_000;
@@ -132,7 +135,7 @@ impl Sched {
         self.open_window(g);
         trace::point!("syscall.enter");
         // Release: pairs with the CAS (acquire) in `retake_p`: who takes the P sees its queue and timers.
-        p.call.store(IN_CALL, Release);
+        p.call.store(call_by(m), Release);
     }
 
     /// Let the CPU's timer come through for the time of the call where it interrupts nothing else (`preempt=coop|off`): the
@@ -184,11 +187,16 @@ impl Sched {
 
     /// Take the P of the call that `m` is in, if it is still there.
     fn reenter(&self, m: &M, p: &'static P) -> bool {
+        let whose = if mutant("reenter_anybodys") {
+            p.call.fetch_add(0, Relaxed) // an RMW sees the newest
+        } else {
+            call_by(m)
+        };
         // AcqRel: pairs with `retake_p`: one of the two gets it.
-        let ours = p
-            .call
-            .compare_exchange(IN_CALL, NONE, AcqRel, Relaxed)
-            .is_ok();
+        let ours = whose != NONE
+            && p.call
+                .compare_exchange(whose, NONE, AcqRel, Relaxed)
+                .is_ok();
         if ours {
             m.set_p(Some(p))
         }
@@ -197,10 +205,11 @@ impl Sched {
 
     /// Take the P of a call away from its M: true if the caller owns it now (Go: `retake`'s part for syscalls).
     pub(crate) fn retake_p(&self, p: &P) -> bool {
-        let got = p
-            .call
-            .compare_exchange(IN_CALL, NONE, AcqRel, Relaxed)
-            .is_ok()
+        let whose = p.call.load(Relaxed);
+        let got = whose != NONE
+            && p.call
+                .compare_exchange(whose, NONE, AcqRel, Relaxed)
+                .is_ok()
             || mutant("retake_no_cas");
         if got {
             p.m.store(core::ptr::null_mut(), Relaxed);
@@ -291,9 +300,7 @@ impl Sched {
         }
         if !p.has_work() && p.timers.is_empty() {
             p.idle_begins();
-            self.pidle
-                .store(self.pidle.load(Relaxed) | 1 << p.id(), Relaxed);
-            trace::emit(trace::Kind::ProcIdle, 0, p.id() as u32);
+            self.list_idle(&mut gl, p);
             drop(gl);
             return self.wakep();
         }
@@ -349,18 +356,11 @@ impl Sched {
             .find(|to| to.is_running() && to.call.load(Relaxed) == NONE)
         {
             p.timers.move_to(&to.timers);
-            self.poke(to) // its CPU's timer may have to be armed anew
-        }
-    }
-
-    /// Interrupt the CPU that holds the P.
-    fn poke(&self, p: &P) {
-        // SAFETY: null or an M of this scheduler, which lives for ever.
-        if let Some(m) = unsafe { p.m.load(Relaxed).as_ref() }
-            // SAFETY: set before the M first ran, not written since.
-            && let Some(cpu) = unsafe { *m.cpu.get() }
-        {
-            arch::wake_cpu(cpu)
+            fence(SeqCst); // pairs with I2 (`idle.rs`): we see that its M has left, or that M sees the timers
+            match to.holder() {
+                Some(m) => m.interrupt(), // its CPU's timer may have to be armed anew
+                None => self.wakep(),
+            }
         }
     }
 
@@ -393,10 +393,10 @@ impl Sched {
                 m.over_in_call.store(true, Relaxed)
             }
             m.set_p(None);
-            p.call.store(IN_CALL, Release)
+            p.call.store(call_by(m), Release)
         }
         self.sysmon(m, now_ns);
-        if p.call.load(Relaxed) == IN_CALL {
+        if p.call.load(Relaxed) == call_by(m) {
             self.arm(m, p)
         } else {
             self.arm_idle(m, NEVER)
@@ -414,7 +414,7 @@ impl Sched {
             let p = self.p_static(i);
             let tick = p.syscalltick.load(Relaxed);
             calls |= p.sysmon_saw_tick.swap(tick, Relaxed) != tick;
-            if p.call.load(Relaxed) != IN_CALL {
+            if p.call.load(Relaxed) == NONE {
                 continue;
             }
             let waits = self.somebody_waits(p);

@@ -57,15 +57,25 @@ impl Sched {
         self.start_ticking(m, p);
     }
 
-    /// Take its P away from `m` and put it on the idle list.
-    fn pidleput(&self, _lock: &mut Global, m: &M, p: &'static P) {
-        debug_assert!(!p.has_work() || self.stopping.load(Relaxed), "I-IDLE-EMPTY");
+    /// Part the two: the P is on no list then (Go: `releasep`).
+    pub(crate) fn releasep(&self, m: &M, p: &P) {
         p.m.store(core::ptr::null_mut(), Relaxed);
-        m.set_p(None);
-        p.idle_begins();
+        m.set_p(None)
+    }
+
+    /// The P, which nobody holds, is idle.
+    pub(crate) fn list_idle(&self, _lock: &mut Global, p: &P) {
         self.pidle
             .store(self.pidle.load(Relaxed) | bit(p.id()), Relaxed);
-        trace::emit(trace::Kind::ProcIdle, 0, p.id() as u32);
+        trace::emit(trace::Kind::ProcIdle, 0, p.id() as u32)
+    }
+
+    /// Take its P away from `m` and put it on the idle list.
+    fn pidleput(&self, lock: &mut Global, m: &M, p: &'static P) {
+        debug_assert!(!p.has_work() || self.stopping.load(Relaxed), "I-IDLE-EMPTY");
+        self.releasep(m, p);
+        p.idle_begins();
+        self.list_idle(lock, p)
     }
 
     /// An idle P, if there is one; the one that `m` held last is preferred.

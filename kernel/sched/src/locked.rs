@@ -98,19 +98,14 @@ impl Sched {
         to.tray_len.store(tray.len(), Relaxed);
         if gl.midle & (1 << to.id()) == 0 {
             drop(gl);
-            // SAFETY: set before the M first ran, not written since.
-            if let Some(cpu) = unsafe { *to.cpu.get() } {
-                arch::wake_cpu(cpu)
-            }
-            return;
+            return to.interrupt();
         }
         let kept_time = gl.poll_m == Some(to.id() as u32);
         self.mleave(&mut gl, to.id());
         let p = self.pidleget(&mut gl, Some(to)).or_else(|| {
             let own = m.p();
             if let Some(p) = own {
-                p.m.store(core::ptr::null_mut(), Relaxed);
-                m.set_p(None)
+                self.releasep(m, p)
             }
             own
         });

@@ -184,6 +184,14 @@ impl M {
         self.id as usize
     }
 
+    /// Interrupt its CPU.
+    pub(crate) fn interrupt(&self) {
+        // SAFETY: set before the M first ran, not written since.
+        if let Some(cpu) = unsafe { *self.cpu.get() } {
+            arch::wake_cpu(cpu)
+        }
+    }
+
     /// The scheduler it belongs to.
     #[inline]
     pub fn sched(&self) -> &'static Sched {

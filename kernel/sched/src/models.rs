@@ -206,6 +206,11 @@ impl Sched {
     /// `exitsyscall`. False: the G is in the global queue.
     pub fn model_exit_call(&self, m: &M, g: GRef) -> bool {
         let has_p = self.exit_call(m, g);
+        if has_p {
+            let p = m.p().expect("it has one");
+            let owner = p.m.load(Relaxed);
+            assert!(core::ptr::eq(owner, m), "P {} has two owners", p.id());
+        }
         if !has_p {
             self.wait_for_p(g)
         }

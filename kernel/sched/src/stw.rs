@@ -169,7 +169,7 @@ impl Sched {
     /// Ps whose Gs are in blocking calls are as good as idle: their Ms find them gone when they come back.
     fn take_ps_in_calls(&self) {
         for p in self.allp.iter().take(self.procs() as usize) {
-            if p.call.load(Relaxed) == crate::handoff::IN_CALL && self.retake_p(p) {
+            if p.call.load(Relaxed) != crate::handoff::NONE && self.retake_p(p) {
                 let mut gl = self.lock.lock();
                 gl.stopwait -= 1;
                 self.stopwait.store(gl.stopwait, Release)
@@ -181,10 +181,7 @@ impl Sched {
     fn preempt_all(&self, except: &M) {
         let ms = self.allm.iter().take(self.mcount() as usize);
         for m in ms.filter(|m| m.id() != except.id() && m.p().is_some()) {
-            // SAFETY: set before the M first ran, not written since.
-            if let Some(cpu) = unsafe { *m.cpu.get() } {
-                arch::wake_cpu(cpu)
-            }
+            m.interrupt()
         }
     }
 
@@ -198,8 +195,7 @@ impl Sched {
         if m.spinning.swap(false, Relaxed) {
             self.nmspinning.fetch_sub(1, SeqCst);
         }
-        p.m.store(core::ptr::null_mut(), Relaxed);
-        m.set_p(None);
+        self.releasep(m, p);
         if !mutant("tray_kept_at_stop") {
             self.put_tray_back(&mut gl, m);
         }
@@ -233,8 +229,7 @@ impl Sched {
                 }
                 None => {
                     p.idle_begins();
-                    self.pidle.store(self.pidle.load(Relaxed) | 1 << i, Relaxed);
-                    trace::emit(trace::Kind::ProcIdle, 0, i as u32)
+                    self.list_idle(&mut gl, p)
                 }
             }
         }
@@ -272,8 +267,7 @@ impl Sched {
         let own = m.p().expect("the caller holds a P");
         let keep = if own.id() < n { own } else { self.p_static(0) };
         if keep.id() != own.id() {
-            own.m.store(core::ptr::null_mut(), Relaxed);
-            m.set_p(None);
+            self.releasep(m, own);
             self.acquirep(m, keep);
             if let Some(g) = m.curg() {
                 g.traced(trace::Kind::GoMove, keep.id() as u32)

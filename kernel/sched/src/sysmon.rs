@@ -121,11 +121,8 @@ impl Sched {
         fence(SeqCst); // pairs with the one in `sysmon`
         if self.sysmon.wait.load(Relaxed) && self.sysmon.wait.swap(false, AcqRel) {
             let m0 = &self.allm[0];
-            // SAFETY: set before M0 first ran (`init_m0`), not written since.
-            if let Some(cpu) = unsafe { *m0.cpu.get() }
-                && m0.p().is_none()
-            {
-                arch::wake_cpu(cpu)
+            if m0.p().is_none() {
+                m0.interrupt()
             }
         }
     }

@@ -44,7 +44,7 @@ pub trait Fire: Send + Sync {
         true
     }
 
-    /// It is not set, and nobody is left who could set it: let go of what it holds.
+    /// It is not set, and nobody is left who could set it: let go of what it holds, unless that is still to run.
     fn give_up(&self) {}
 
     /// Does dropping it run code of the program, which might park? Then a goroutine does it.
@@ -162,9 +162,19 @@ impl Timer {
         self.fire.take_back() || was_set
     }
 
-    /// What it does.
-    pub fn fire(&self) -> &dyn Fire {
-        &*self.fire
+    /// Would anybody be woken if it fired now?
+    pub(crate) fn can_wake(&self) -> bool {
+        self.fire.can_wake()
+    }
+
+    /// Nobody is left who could set it: if it is not set, it lets go of what it holds.
+    pub fn give_up(&self) {
+        let set = self.set.lock(); // who fires it holds the lock until all is under way
+        let over = !self.is_set();
+        drop(set);
+        if over {
+            self.fire.give_up()
+        }
     }
 
     /// A heap lets go of it: on g0, or with locks held.

@@ -247,7 +247,7 @@ impl Timers {
         let h = self.heap.lock();
         let wakes = |e: &&Entry| match &e.what {
             What::Call(..) => true,
-            What::Timer(of) => of.0.owns(of.1) && of.0.fire().can_wake(),
+            What::Timer(of) => of.0.owns(of.1) && of.0.can_wake(),
         };
         let first = h.entries.iter().filter(wakes).map(|e| e.when_ns).min();
         first.unwrap_or(NEVER)
@@ -265,7 +265,7 @@ impl Timers {
                 },
                 Some(What::Timer(of)) => {
                     let (timer, n) = *of;
-                    let now_ns = if timer.is_periodic() && !timer.fire().can_wake() {
+                    let now_ns = if timer.is_periodic() && !timer.can_wake() {
                         to_ns
                     } else {
                         when_ns

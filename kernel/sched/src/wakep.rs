@@ -3,7 +3,7 @@
 use crate::idle::{NOTIFIED, PARKED, bit};
 use crate::m::{M, count, ptr_of};
 use crate::p::P;
-use crate::sched::Sched;
+use crate::sched::{Global, Sched};
 use base::mutant::{mutant, planted};
 use base::shim::{Ordering::*, fence};
 
@@ -58,10 +58,10 @@ impl Sched {
     fn startm_spinning(&self) {
         let mut gl = self.lock.lock();
         let Some(p) = self.pidleget(&mut gl, None) else {
-            return self.nobody_to_start(None);
+            return self.nobody_to_start(&mut gl, None);
         };
         let Some(m) = self.mget(&mut gl, p) else {
-            return self.nobody_to_start(Some(p));
+            return self.nobody_to_start(&mut gl, Some(p));
         };
         m.spinning.store(true, Relaxed);
         debug_assert!(m.nextp.load(Relaxed).is_null());
@@ -73,12 +73,10 @@ impl Sched {
         self.notewakeup(m);
     }
 
-    /// No P, or a P whose M is in transit. Called with the lock held.
-    fn nobody_to_start(&self, p: Option<&P>) {
+    /// No P, or a P whose M is in transit.
+    fn nobody_to_start(&self, lock: &mut Global, p: Option<&P>) {
         if let Some(p) = p {
-            self.pidle
-                .store(self.pidle.load(Relaxed) | bit(p.id()), Relaxed);
-            trace::emit(trace::Kind::ProcIdle, 0, p.id() as u32);
+            self.list_idle(lock, p)
         }
         if !mutant("no_needspinning") && !mutant("startm_no_needspinning") {
             self.needspinning.store(1, Relaxed); // seen by `stopm` under the lock, or by the next M that drops its P
@@ -92,11 +90,8 @@ impl Sched {
         // AcqRel: pairs with the swap in `park`: it sees `nextp`.
         if m.park.swap(NOTIFIED, AcqRel) == PARKED {
             #[cfg(not(ringo_loom))]
-            // SAFETY: set before the M was first listed as idle (`mstart`), not written since.
-            if let Some(cpu) = unsafe { *m.cpu.get() }
-                && !trace::lost!("wake.ipi")
-            {
-                arch::wake_cpu(cpu)
+            if !trace::lost!("wake.ipi") {
+                m.interrupt()
             }
             #[cfg(ringo_loom)]
             m.bell.ring()
@@ -112,10 +107,8 @@ impl Sched {
                 continue;
             }
             told |= bit(m.id());
-            // SAFETY: set before the M was first listed as idle (`mstart`), not written since.
-            let cpu = unsafe { *m.cpu.get() };
-            if let Some(cpu) = cpu.filter(|_| before & bit(m.id()) != 0) {
-                arch::wake_cpu(cpu)
+            if before & bit(m.id()) != 0 {
+                m.interrupt()
             }
         }
         told

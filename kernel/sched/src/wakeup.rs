@@ -166,7 +166,7 @@ impl Sched {
     pub(crate) fn look_at_woken(&self, m: &M, p: &P) -> Verdict {
         let w = &p.wakeup;
         w.look_again(NEVER);
-        if !w.any() && w.since_ns.load(Relaxed) == 0 || m.curg().is_none() {
+        if !w.any() && w.since_ns.load(Relaxed) == 0 {
             return Verdict::GoOn;
         }
         let now_ns = arch::now_ns();
@@ -181,8 +181,8 @@ impl Sched {
                 w.look_again(now_ns + left_ns)
             }
         }
-        if w.queue.ring_is_empty() || self.npidle() != 0 {
-            return Verdict::GoOn; // nobody waits, or somebody was started for it
+        if w.queue.ring_is_empty() || self.npidle() != 0 || m.curg().is_none() {
+            return Verdict::GoOn; // nobody waits, or somebody was started for it, or nobody is in the way
         }
         let verdict = self.may_preempt(m, w, now_ns, left_ns);
         if verdict == Verdict::GiveWay {

@@ -15,6 +15,7 @@ pub const TESTS: &[Test] = &[
     ("clock_over_gomaxprocs", clock_over_gomaxprocs),
     ("clock_context_storm", clock_context_storm),
     ("clock_stopped_is_dead", clock_stopped_is_dead),
+    ("clock_func_at_once", clock_func_at_once),
     ("clock_virtual", clock_virtual),
     ("clock_virtual_deadlock", clock_virtual_deadlock),
 ];
@@ -192,6 +193,24 @@ fn clock_stopped_is_dead() -> Outcome {
     ticker.stop();
     timer.recv();
     Err("a stopped timer fired".to_owned())
+}
+
+/// A function that is due at once runs, although nobody keeps the timer.
+fn clock_func_at_once() -> Outcome {
+    static RAN: AtomicU64 = AtomicU64::new(0);
+    let rounds = param("rounds", 1000);
+    for _ in 0..rounds {
+        after_func(Duration::ZERO, || {
+            RAN.fetch_add(1, Relaxed);
+        });
+    }
+    let end = Instant::now() + Duration::from_secs(20);
+    while RAN.load(Relaxed) < rounds && Instant::now() < end {
+        sleep(MS)
+    }
+    let ran = RAN.load(Relaxed);
+    ensure!(ran == rounds, "{ran} of {rounds} ran");
+    Ok(())
 }
 
 /// Go: FakeTime, and with `clock=virtual` more of it: days pass in no time, everything fires exactly at its deadline, and a

@@ -1,7 +1,7 @@
 //! Blocking calls, and what becomes of the P. Go: proc.go (`retake`, `handoffp`), and the bug reports named at each test.
 
 use crate::param::param;
-use crate::wait::{bump, chance, hold_until, spin};
+use crate::wait::{all_ps_meet, bump, chance, spin};
 use crate::{Outcome, Test, ensure, figure};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -122,17 +122,7 @@ fn handoff_storm() -> Outcome {
     gs.into_iter().for_each(|g| g.join());
     STOP.store(true, Relaxed);
     talkers.into_iter().for_each(|t| t.join());
-    let come = Arc::new(AtomicU64::new(0));
-    let meet: Vec<_> = (0..procs)
-        .map(|_| {
-            let come = come.clone();
-            spawn(move || {
-                bump(&come);
-                hold_until(|| come.load(Acquire) == procs)
-            })
-        })
-        .collect();
-    meet.into_iter().for_each(|g| g.join());
+    all_ps_meet();
     figure!("calls", CALLS.load(Relaxed));
     Ok(())
 }

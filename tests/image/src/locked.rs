@@ -1,7 +1,7 @@
 //! Goroutines that are locked to their CPU. Go: proc_test.go (`LockOSThread`).
 
 use crate::param::param;
-use crate::wait::{bump, hold_until, spin, until};
+use crate::wait::{all_ps_meet, bump, hold_until, spin, until};
 use crate::{Outcome, Test, ensure, figure};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -59,18 +59,7 @@ fn locked_yield() -> Outcome {
         });
     }
     // Those that wait for ever are locked to every CPU: each still runs others.
-    let procs = sched::gomaxprocs() as u64;
-    let come = Arc::new(AtomicU64::new(0));
-    let gs: Vec<_> = (0..procs)
-        .map(|_| {
-            let come = come.clone();
-            spawn(move || {
-                bump(&come);
-                hold_until(|| come.load(Acquire) == procs)
-            })
-        })
-        .collect();
-    gs.into_iter().for_each(|g| g.join());
+    all_ps_meet();
     ensure!(
         num_goroutine() as u64 == 1 + param("rounds", 50),
         "{} goroutines",

@@ -1,7 +1,7 @@
 //! Ways to wait, and chance.
 
 use base::rng::Rng;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU64, Ordering::*};
 use ringo::prelude::*;
 
 /// Gives way until `done`: for conditions that need this P.
@@ -24,6 +24,22 @@ pub fn hold_until(done: impl Fn() -> bool) {
             core::hint::spin_loop()
         }
     }
+}
+
+/// As many Gs as there are Ps meet, each on a P of its own: all of them are in use.
+pub fn all_ps_meet() {
+    let procs = sched::gomaxprocs() as u64;
+    let come = Arc::new(AtomicU64::new(0));
+    let gs: Vec<_> = (0..procs)
+        .map(|_| {
+            let come = come.clone();
+            spawn(move || {
+                bump(&come);
+                hold_until(|| come.load(Acquire) == procs)
+            })
+        })
+        .collect();
+    gs.into_iter().for_each(|g| g.join());
 }
 
 /// A loop of about that many instructions.

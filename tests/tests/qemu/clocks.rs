@@ -40,6 +40,7 @@ pub fn cases() -> Vec<Case> {
                 "clock_timeouts_race",
                 "clock_over_gomaxprocs",
                 "clock_context_storm",
+                "clock_func_at_once",
                 "bubble_side_by_side",
                 "bubble_waits",
             ] {

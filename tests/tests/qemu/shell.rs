@@ -68,6 +68,8 @@ pub fn cases() -> Vec<Case> {
         typed("spin 4\nstat\ngs\nspin 0\ngo 1\ngs\nexit\n")
             .named("beside hogs")
             .judge(in_order(&["> 5 goroutines: ", "> > > "])),
+        // The last line has no end.
+        typed("gs").named("without an end of line").judge(in_order(&["> 1 goroutines", "> "])),
         // A thousand bytes at once, and a line longer than any command.
         typed(concat!(
             "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789",

@@ -102,7 +102,7 @@ impl Raw {
                 // A newcomer was faster, without the list's lock: again.
                 continue;
             }
-            let now = sched::now_ns();
+            let now = sched::machine_now_ns();
             if w.since_ns == 0 {
                 w.since_ns = now;
             } else if now - w.since_ns > STARVING_NS {
@@ -176,7 +176,7 @@ impl Raw {
                 .fetch_and(!(LOCKED | STARVING | WAITERS), Ordering::Release);
             return;
         };
-        let waited = sched::now_ns().saturating_sub(first.waiter().since_ns);
+        let waited = sched::machine_now_ns().saturating_sub(first.waiter().since_ns);
         let mut clear = 0;
         if list.is_empty() {
             clear |= WAITERS;
@@ -193,7 +193,7 @@ impl Raw {
 /// Counts for the figures how long the G has waited.
 fn note_wait(w: &Waiter) {
     if w.since_ns != 0 {
-        sched::metrics::add_mutex_wait_ns(sched::now_ns().saturating_sub(w.since_ns))
+        sched::metrics::add_mutex_wait_ns(sched::machine_now_ns().saturating_sub(w.since_ns))
     }
 }
 

@@ -156,9 +156,9 @@ impl<T: ?Sized> RwLock<T> {
 
 /// Parks the G, and counts for the figures how long.
 fn wait_counted(state: base::SpinGuard<'_, State>, reason: WaitReason) {
-    let since_ns = sched::now_ns();
+    let since_ns = sched::machine_now_ns();
     sched::park_unlock(state, reason);
-    sched::metrics::add_mutex_wait_ns(sched::now_ns().saturating_sub(since_ns))
+    sched::metrics::add_mutex_wait_ns(sched::machine_now_ns().saturating_sub(since_ns))
 }
 
 impl<T: Default> Default for RwLock<T> {

@@ -71,9 +71,11 @@ impl<F: FnMut() + Send + 'static> Fire for Start<F> {
         self.f.try_lock().is_none_or(|f| f.is_some())
     }
     fn give_up(&self) {
-        // While it runs it is left alone: it goes with the timer then.
-        let f = self.f.try_lock().and_then(|mut f| f.take());
-        drop(f)
+        // A goroutine that runs it, or is about to, has a handle as well: it goes with that one.
+        if Arc::strong_count(&self.f) == 1 {
+            let f = self.f.try_lock().and_then(|mut f| f.take());
+            drop(f)
+        }
     }
 }
 
@@ -123,9 +125,7 @@ impl Timer {
 impl Drop for Timer {
     fn drop(&mut self) {
         // Stopped, and nobody left to set it anew: what its function holds is free now, not when its old heap entry goes.
-        if !self.timer.is_set() {
-            self.timer.fire().give_up()
-        }
+        self.timer.give_up()
     }
 }
 

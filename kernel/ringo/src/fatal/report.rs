@@ -197,7 +197,7 @@ pub(super) fn machines_if(wanted: bool) {
     let s = sched::this();
     let mut out = Out::new();
     let _ = writeln!(out);
-    let _ = s.write_ps_and_ms(&mut out, sched::now_ns());
+    let _ = s.write_ps_and_ms(&mut out, sched::machine_now_ns());
 }
 
 /// All goroutines that exist, the one that fails first, with the frames above `rbp`; the others oldest first as far as they

@@ -117,7 +117,7 @@ fn help(_: &str) -> Result<Next, String> {
 fn ps(_: &str) -> Result<Next, String> {
     let mut text = String::new();
     // A String takes everything.
-    let _ = sched::this().write_ps_and_ms(&mut text, sched::now_ns());
+    let _ = sched::this().write_ps_and_ms(&mut text, sched::machine_now_ns());
     crate::print!("{text}");
     Ok(Next::GoOn)
 }
@@ -183,7 +183,10 @@ fn stat(_: &str) -> Result<Next, String> {
     crate::println!(
         "Ps idle {} %, CPUs halted {} %",
         percent(m.idle_ns(), all_ns),
-        percent(m.halted_ns(), sched::now_ns() * u64::from(m.threads))
+        percent(
+            m.halted_ns(),
+            sched::machine_now_ns() * u64::from(m.threads)
+        )
     );
     if let (Some(used), Some(free)) = (crate::machine::used_bytes(), crate::machine::free_bytes()) {
         crate::println!(

@@ -67,7 +67,7 @@ fn call_against_retake() {
 }
 
 /// G 0 is in a call on M1, whose P sysmon takes and gives to M2, or to M0 itself; there G 1 enters a call as well, on the same P. Both
-/// come back at any time, each may find the P in the other's call.
+/// come back at any time, each may find the P in the other's call, which it leaves alone.
 #[test]
 fn two_calls_on_one_p() {
     explore(3, || {
