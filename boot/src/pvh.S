@@ -23,6 +23,17 @@ pvh_start:
   cli
   cld
   mov edi, ebx
+  // Without 64-bit mode or NX (SDM volume 2, CPUID, leaf 0x8000_0001: EDX bits 29 and 20) the next steps would end in a
+  // triple fault: a line on the debug console instead, and the exit device's value for wrong usage.
+  mov eax, 0x80000000
+  cpuid
+  cmp eax, 0x80000001
+  jb too_old
+  mov eax, 0x80000001
+  cpuid
+  not edx
+  test edx, 1 << 29 | 1 << 20
+  jnz too_old
   mov eax, offset boot_pdpt_low + 3
   mov [boot_pml4], eax
   mov [boot_pml4 + 256*8], eax
@@ -59,6 +70,18 @@ pvh_start:
   lgdt [boot_gdtr]
   ljmp 8, offset boot64
 
+too_old:
+  mov esi, offset too_old_text
+3: lodsb
+  test al, al
+  jz 4f
+  out 0xe9, al
+  jmp 3b
+4: mov eax, 21                      // arch's `ExitCode`: a bad configuration
+  out 0xf4, eax
+5: hlt
+  jmp 5b
+
 .code64
 boot64:
   mov eax, 16
@@ -84,6 +107,7 @@ boot_gdt: .quad 0, 0x00af9b000000ffff, 0x00cf93000000ffff // null, 64-bit code, 
 boot_gdtr: .word 23
   .long boot_gdt
 boot_mxcsr: .long 0x1f80
+too_old_text: .asciz "ringo: this CPU model lacks 64-bit mode or the NX bit; --cpu max and --cpu qemu64 have both\n"
 
 .section .boot.bss,"aw",@nobits
 .balign 4096

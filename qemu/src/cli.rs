@@ -85,12 +85,15 @@ fn parse<T: Parser>(words: &[std::ffi::OsString]) -> Result<Option<T>> {
             drop(error.print());
             Ok(None)
         }
-        Err(error) => Err(Failure::new(one_line(&error.render().to_string()))),
+        Err(error) => {
+            let name = T::command().get_name().to_string();
+            Err(Failure::new(one_line(&error.render().to_string(), &name)))
+        }
     }
 }
 
-/// Clap's report is several lines; what is wrong and its advice fit into one.
-fn one_line(report: &str) -> String {
+/// Clap's report is several lines; what is wrong and its advice fit into one. `command`: whose help lists more.
+fn one_line(report: &str, command: &str) -> String {
     let useful = report
         .lines()
         .map(str::trim)
@@ -101,7 +104,7 @@ fn one_line(report: &str) -> String {
         .strip_prefix("error: ")
         .unwrap_or(&text)
         .replace("; For more information, try '--help'.", "");
-    format!("{text} (`cargo run -- --help` lists all)")
+    format!("{text} (`{command} --help` lists all)")
 }
 
 #[cfg(test)]
@@ -124,6 +127,8 @@ mod tests {
         assert!(line(&["hello", "--mem"]).contains("--mem <SIZE>"));
         assert!(line(&["hello", "more"]).contains("'more'"));
         assert!(line(&["list", "more"]).contains("'more'"));
+        assert!(line(&["soak", "--boots", "0"]).contains("`cargo run -- soak --help`"));
+        assert!(line(&["top", "abc"]).contains("`cargo run -- top --help`"));
         for words in [
             &["hello", "--smp", "99"][..],
             &["hello", "--nothing"],

@@ -38,19 +38,19 @@ pub struct RunArgs {
     /// Ps, Go's GOMAXPROCS [default: $GOMAXPROCS, else all CPUs]
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub procs: Option<u32>,
-    /// Memory, as 512M or 2G
-    #[arg(long, value_name = "SIZE", default_value = "512M")]
-    pub mem: String,
-    /// What executes instructions
-    #[arg(long, value_name = "ACCEL", default_value = "auto", value_parser = ["auto", "tcg", "kvm"])]
-    pub accel: String,
-    /// QEMU's CPU model
-    #[arg(long, value_name = "MODEL", default_value = "max")]
-    pub cpu: String,
-    /// The board
-    #[arg(long, value_name = "BOARD", default_value = "q35", value_parser = ["q35", "microvm"])]
-    pub board: String,
-    /// A word of the kernel's command line; may be given several times
+    /// Memory, as 512M or 2G [default: 512M]
+    #[arg(long, value_name = "SIZE")]
+    pub mem: Option<String>,
+    /// What executes instructions [default: auto]
+    #[arg(long, value_name = "ACCEL", value_parser = ["auto", "tcg", "kvm"])]
+    pub accel: Option<String>,
+    /// QEMU's CPU model [default: max]
+    #[arg(long, value_name = "MODEL")]
+    pub cpu: Option<String>,
+    /// The board [default: q35]
+    #[arg(long, value_name = "BOARD", value_parser = ["q35", "microvm"])]
+    pub board: Option<String>,
+    /// A word of the kernel's command line; may be given several times, the last one for a key counts
     #[arg(long, value_name = "key=value")]
     pub set: Vec<String>,
     /// Makes the whole machine repeat itself: the same number, the same run
@@ -102,6 +102,8 @@ pub struct Checked {
     pub mem_bytes: u64,
     /// What executes instructions.
     pub accel: Accel,
+    /// QEMU's CPU model.
+    pub cpu: String,
     /// The board.
     pub board: Board,
     /// Words of the command line, `--procs` and `--log` among them.
@@ -193,19 +195,33 @@ impl RunArgs {
         Ok(Checked {
             smp,
             procs: config.procs,
-            mem_bytes: size::parse_mem(&self.mem)?,
-            accel: match self.accel.as_str() {
-                "tcg" => Accel::Tcg,
-                "kvm" => Accel::Kvm,
+            mem_bytes: size::parse_mem(self.mem.as_deref().unwrap_or("512M"))?,
+            accel: match self.accel.as_deref() {
+                Some("tcg") => Accel::Tcg,
+                Some("kvm") => Accel::Kvm,
                 _ => Accel::Auto,
             },
-            board: if self.board == "microvm" {
+            cpu: self.cpu.clone().unwrap_or_else(|| "max".to_string()),
+            board: if self.board.as_deref() == Some("microvm") {
                 Board::Microvm
             } else {
                 Board::Q35
             },
             words,
         })
+    }
+
+    /// The options given that say something about a machine that is not there under `--machine host`.
+    pub fn meaningless(&self) -> Vec<&'static str> {
+        let given = [
+            ("--mem", self.mem.is_some()),
+            ("--accel", self.accel.is_some()),
+            ("--cpu", self.cpu.is_some()),
+            ("--board", self.board.is_some()),
+        ];
+        let on_host = self.kind() == MachineKind::Host;
+        let given = given.iter().filter(|(_, given)| on_host && *given);
+        given.map(|(option, _)| *option).collect()
     }
 
     fn not_yet(&self) -> Result<()> {
@@ -244,7 +260,7 @@ impl RunArgs {
             }
             disk::open(file)?;
         }
-        if self.seed.is_some() && self.accel == "kvm" {
+        if self.seed.is_some() && self.accel.as_deref() == Some("kvm") {
             return Err(Failure::new(
                 "--seed counts instructions, which --accel kvm cannot; leave one of them out",
             ));
@@ -350,6 +366,20 @@ mod tests {
         assert!(line("hello --disk x --machine host").starts_with("--disk is for --machine qemu"));
         assert!(line("hello --machine host --gdb").contains("--machine qemu"));
         assert!(line("hello --seed 1 --accel kvm").contains("--accel kvm cannot"));
+    }
+
+    #[test]
+    fn what_means_nothing_on_the_host() {
+        let meaningless = |line: &str| {
+            let words = ["x"].into_iter().chain(line.split_whitespace());
+            RunArgs::try_parse_from(words).unwrap().meaningless()
+        };
+        assert_eq!(
+            meaningless("hello --machine host --mem 1G --smp 3 --board q35"),
+            ["--mem", "--board"]
+        );
+        assert!(meaningless("hello --mem 1G --board q35").is_empty());
+        assert!(meaningless("hello --machine host").is_empty());
     }
 
     #[test]

@@ -109,8 +109,14 @@ impl Program {
 
 /// Whether the file has what a program begins with; without, the linker would have the word.
 fn is_program(path: &Path, wanted: &str) -> Result<()> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::new(format!("cannot read {wanted}: {error}")))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::new(match error.kind() {
+            std::io::ErrorKind::InvalidData => {
+                format!("{wanted} is no text; a program is one file of Rust, FILE.rs")
+            }
+            _ => format!("cannot read {wanted}: {error}"),
+        })
+    })?;
     match ["#![no_std]", "#![no_main]", "main!"]
         .iter()
         .find(|part| !text.contains(**part))

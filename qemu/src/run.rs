@@ -33,7 +33,7 @@ fn build_options(args: &RunArgs) -> BuildOptions {
 
 fn on_qemu(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) -> Result<Outcome> {
     let qemu = install::prepare()?;
-    cpu_models::check(&qemu, &args.cpu)?;
+    cpu_models::check(&qemu, &checked.cpu)?;
     let accel = if args.seed.is_some() {
         crate::Accel::Tcg
     } else {
@@ -44,7 +44,7 @@ fn on_qemu(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) ->
     machine.smp = checked.smp;
     machine.mem_bytes = checked.mem_bytes;
     machine.accel = accel;
-    machine.cpu.clone_from(&args.cpu);
+    machine.cpu.clone_from(&checked.cpu);
     machine.board = checked.board;
     machine.words = words(args, checked);
     machine.args.clone_from(&args.args);
@@ -66,6 +66,12 @@ fn on_qemu(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) ->
 }
 
 fn on_host(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) -> Result<Outcome> {
+    if let options @ [_, ..] = args.meaningless().as_slice() {
+        eprintln!(
+            "ringo: {} means nothing under --machine host",
+            options.join(", ")
+        );
+    }
     let executable = builder::build_program(root, program, true, &build_options(args))?;
     let mut machine = HostMachine::new(executable, program.name());
     machine.smp = checked.smp;

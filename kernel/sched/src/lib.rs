@@ -64,6 +64,7 @@ mod p;
 mod park;
 pub mod policy;
 mod preempt;
+mod retake;
 mod runq;
 mod sched;
 mod schedtrace;

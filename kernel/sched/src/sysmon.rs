@@ -1,6 +1,6 @@
 //! sysmon: looks, while anybody is busy, for what nobody else would notice (Go: proc.go, `sysmon`, `retake`).
 //!
-//! * Ps whose Gs sit in long blocking calls: they are taken and handed on (`handoff.rs`).
+//! * Ps whose Gs sit in long blocking calls: they are taken and handed on (`retake.rs`, `handoff.rs`).
 //! * A runnable G beside an idle P, or a timer that is overdue: an M is woken. With everything else right there are none;
 //!   the wake-up tests run without sysmon, since a safety net hides the holes (Go #60693).
 //! * An M that was told to wake and has not: the interrupt may be lost. It is told again.

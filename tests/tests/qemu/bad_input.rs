@@ -77,6 +77,16 @@ const WRONG: &[(&str, &[&str], &[&str])] = &[
     ),
     ("unknown CPU model", &["hello", "--cpu", "z80"], &["z80"]),
     (
+        "a CPU of 32 bits",
+        &["hello", "--cpu", "486"],
+        &["this CPU model lacks 64-bit mode", "--cpu qemu64"],
+    ),
+    (
+        "a CPU without NX",
+        &["hello", "--cpu", "max,-nx"],
+        &["or the NX bit", "--cpu qemu64"],
+    ),
+    (
         "unknown accelerator",
         &["hello", "--accel", "xen"],
         &["--accel", "auto, tcg, kvm"],
