@@ -3,10 +3,12 @@
 //!
 //! ```text
 //!   thread of the CPU      counts as time that it could have used
-//!   sleeps                 all of it: it would have been woken
+//!   sleeps                 all of it but for what it waited for a processor before: it would have been woken
 //!   runs, or wants to      the processor time that it was given
 //!   stopped, traced        likewise, which is none
 //! ```
+//!
+//! And no CPU could use more than QEMU's own thread, which brings it its interrupts.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -19,14 +21,23 @@ const LONGEST: Duration = Duration::from_millis(200);
 pub struct Credits {
     qemu: u32,
     threads: Vec<u32>,
-    used: Vec<Option<Duration>>,
+    /// Of each, and of QEMU's own.
+    used: Vec<Option<Used>>,
     last: Instant,
+}
+
+/// Processor time that a thread was given, and for how long it waited for a processor, since its start. What it waits at the
+/// moment is not in it.
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    ran: Duration,
+    waited: Duration,
 }
 
 impl Credits {
     /// For the process `qemu`, whose thread for each CPU is given.
     pub fn new(qemu: u32, threads: Vec<u32>) -> Credits {
-        let used = vec![None; threads.len()];
+        let used = vec![None; threads.len() + 1];
         Credits {
             qemu,
             threads,
@@ -46,46 +57,60 @@ impl Credits {
             }
             _ => 1,
         };
-        let of = |(thread, used): (&u32, &mut Option<Duration>)| {
-            let Some((state, time)) = thread_time(self.qemu, *thread) else {
-                return Duration::ZERO;
-            };
-            let ran = used.map_or(Duration::ZERO, |before| time.saturating_sub(before));
-            *used = Some(time);
-            let credit = if state == b'S' {
-                passed
-            } else {
-                ran.min(passed)
-            };
-            if paused {
-                Duration::ZERO
-            } else {
-                credit / shared
-            }
+        let qemu = self.qemu;
+        let of = |(thread, used): (&u32, &mut Option<Used>)| could_use(qemu, *thread, used, passed);
+        let all = self.threads.iter().chain([&qemu]).zip(&mut self.used);
+        let mut credits: Vec<Duration> = all.map(of).collect();
+        let most = match credits.pop() {
+            Some(own) if !paused => own,
+            _ => Duration::ZERO,
         };
-        self.threads.iter().zip(&mut self.used).map(of).collect()
+        let shared = |credit: Duration| (credit / shared).min(most);
+        credits.into_iter().map(shared).collect()
     }
 }
 
-/// State and processor time of a thread (proc(5), `/proc/pid/task/tid/stat` and `schedstat`).
-fn thread_time(process: u32, thread: u32) -> Option<(u8, Duration)> {
+/// How much of the time that has passed a thread could have used.
+fn could_use(process: u32, thread: u32, used: &mut Option<Used>, passed: Duration) -> Duration {
+    let Some((state, now)) = thread_times(process, thread) else {
+        return Duration::ZERO;
+    };
+    let before = used.replace(now).unwrap_or(now);
+    usable(state, before, now, passed)
+}
+
+fn usable(state: u8, before: Used, now: Used, passed: Duration) -> Duration {
+    match state {
+        b'S' => passed.saturating_sub(now.waited.saturating_sub(before.waited)),
+        _ => now.ran.saturating_sub(before.ran).min(passed),
+    }
+}
+
+/// State of a thread, and its times (proc(5), `/proc/pid/task/tid/stat` and `schedstat`).
+fn thread_times(process: u32, thread: u32) -> Option<(u8, Used)> {
     let folder = format!("/proc/{process}/task/{thread}");
     let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
     // The name before it may hold anything.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = *fields.next()?.as_bytes().first()?;
-    let exact = fs::read_to_string(format!("{folder}/schedstat")).ok();
-    let exact = exact.and_then(|text| text.split_whitespace().next()?.parse().ok());
-    let time = match exact {
-        Some(ns) => Duration::from_nanos(ns),
-        // Fields 14 and 15 of the file, in hundredths of a second.
-        None => {
+    let exact = fs::read_to_string(format!("{folder}/schedstat")).unwrap_or_default();
+    let mut exact = exact.split_whitespace().map_while(|n| n.parse().ok());
+    let used = match (exact.next(), exact.next()) {
+        (Some(ran), Some(waited)) => Used {
+            ran: Duration::from_nanos(ran),
+            waited: Duration::from_nanos(waited),
+        },
+        // Fields 14 and 15 of the other file, in hundredths of a second.
+        _ => {
             let ticks = |n: Option<&str>| n?.parse::<u64>().ok();
             let user = ticks(fields.nth(10))?;
-            Duration::from_millis((user + ticks(fields.next())?) * 10)
+            Used {
+                ran: Duration::from_millis((user + ticks(fields.next())?) * 10),
+                waited: Duration::ZERO,
+            }
         }
     };
-    Some((state, time))
+    Some((state, used))
 }
 
 #[cfg(test)]
@@ -121,6 +146,24 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(since_last(false), Duration::ZERO);
+    }
+
+    #[test]
+    fn who_waited_and_then_slept_had_less() {
+        let ms = Duration::from_millis;
+        let used = |ran, waited| Used {
+            ran: ms(ran),
+            waited: ms(waited),
+        };
+        let begin = used(100, 20);
+        let look = |state, now| usable(state, begin, now, ms(50));
+        assert_eq!(look(b'S', used(100, 20)), ms(50));
+        assert_eq!(look(b'S', used(105, 60)), ms(10));
+        // What it waited for began before the last look.
+        assert_eq!(look(b'S', used(105, 90)), ms(0));
+        assert_eq!(look(b'R', used(103, 20)), ms(3));
+        assert_eq!(look(b'R', used(190, 20)), ms(50));
+        assert_eq!(look(b'T', used(100, 20)), ms(0));
     }
 
     #[test]

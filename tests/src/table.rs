@@ -13,6 +13,8 @@ struct Row {
     name: String,
     mode: &'static str,
     seconds: f64,
+    /// Of QEMU's threads; 0 where nobody has asked.
+    cpu_seconds: f64,
     boot: Option<Duration>,
     figures: BTreeMap<String, String>,
     passed: bool,
@@ -41,6 +43,7 @@ pub(crate) fn record(
         name: name.into(),
         mode,
         seconds,
+        cpu_seconds: outcome.cpu_time.as_secs_f64(),
         boot: outcome.boot_to_main,
         figures,
         passed,
@@ -54,6 +57,7 @@ pub(crate) fn record_command(area: &'static str, name: &str, took: Duration) {
         name: name.into(),
         mode: "default",
         seconds: took.as_secs_f64(),
+        cpu_seconds: 0.0,
         boot: None,
         figures: BTreeMap::new(),
         passed: true,
@@ -109,8 +113,9 @@ pub fn summary(took: Duration) {
         runs.load(Relaxed)
     ));
     let machines: f64 = rows.iter().map(|row| row.seconds).sum();
+    let processors: f64 = rows.iter().map(|row| row.cpu_seconds).sum();
     say(format!(
-        "{} runs, {machines:.1} s of machines in {:.1} s",
+        "{} runs, {machines:.1} s of machines ({processors:.1} CPU-s of QEMU) in {:.1} s",
         rows.len(),
         took.as_secs_f64()
     ));
@@ -119,7 +124,8 @@ pub fn summary(took: Duration) {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let failed = if self.passed { "" } else { "FAILED  " };
-        write!(f, "{:7.2} s  {failed}{}", self.seconds, self.name)?;
+        let (seconds, cpu) = (self.seconds, self.cpu_seconds);
+        write!(f, "{seconds:7.2} s {cpu:7.2} CPU-s  {failed}{}", self.name)?;
         let figures = self.figures.iter().enumerate();
         figures.into_iter().try_for_each(|(i, (name, value))| {
             write!(f, "{}{name} {value}", if i == 0 { "  " } else { ", " })

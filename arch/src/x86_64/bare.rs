@@ -20,7 +20,9 @@ pub use super::stacks::{
     flush_tlb, reserve_len, reserve_push, set_stack_slot_bytes, set_stack_slot_note,
     stack_slot_create, stack_slot_note, stack_slot_trim,
 };
-pub use super::step::{step_at, step_off, step_on, steps};
+pub use super::step::{
+    TRAP_FLAG, step_all, step_at, step_interrupts, step_off, step_on, stepped, steps,
+};
 pub use super::trap::{VECTOR_DEVICE_FIRST, VECTOR_DEVICE_LAST, triple_fault};
 
 /// Physical memory: RAM and the first 4 GiB.

@@ -13,7 +13,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering:
 pub const RESERVE_MAX: usize = 255;
 
 /// One CPU's own data. Fields named in assembly are given by `offset_of!`; the atomics exist because interrupt handlers of
-/// the same CPU change them, and because others read the counters. No field is written by another CPU once this one runs.
+/// the same CPU change them, and because others read the counters. No field is written by another CPU once this one runs,
+/// but for the words that begin periodic steps (`step.rs`).
 #[repr(C, align(64))]
 pub struct Cpu {
     /// Address of this block.
@@ -46,6 +47,8 @@ pub struct Cpu {
     pub tramp_rflags: AtomicU32,
     pub step_n: AtomicU64,
     pub step_at: AtomicU64,
+    pub step_mask: AtomicU64,
+    pub n_steps: AtomicU64,
     pub n_interrupts: AtomicU64,
     pub n_injected: AtomicU64,
     pub n_safe_points: AtomicU64,
@@ -86,6 +89,8 @@ impl Cpu {
         tramp_rflags: AtomicU32::new(0x202),
         step_n: AtomicU64::new(0),
         step_at: AtomicU64::new(0),
+        step_mask: AtomicU64::new(0),
+        n_steps: AtomicU64::new(0),
         n_safe_points_by_guard: AtomicU64::new(0),
         n_unexpected: AtomicU64::new(0),
         n_page_faults: AtomicU64::new(0),

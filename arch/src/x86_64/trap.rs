@@ -108,6 +108,8 @@ trap_stub 0x\high\low
 
 // A single step of a test (step.rs), or a debug exception that nobody asked for.
 debug_try_step:
+  cmp dword ptr gs:[{STEPPING}], 3
+  je 4f
   cmp dword ptr gs:[{STEPPING}], 1
   jb 1f
   ja 2f
@@ -122,6 +124,20 @@ debug_try_step:
 3: pop rcx
   pop rax
   iretq
+4: dec qword ptr gs:[{STEP_N}]             // periodic steps: the next interrupt?
+  jnz 3b
+  movabs rcx, 0x5851f42d4c957f2d         // Knuth, MMIX: the upper bits are good
+  mov rax, gs:[{STEP_AT}]
+  imul rax, rcx
+  inc rax
+  mov gs:[{STEP_AT}], rax
+  shr rax, 33
+  and rax, gs:[{STEP_MASK}]
+  inc rax
+  mov gs:[{STEP_N}], rax
+  inc qword ptr gs:[{N_STEPS}]
+  or dword ptr gs:[{PENDING}], {PENDING_PREEMPT}
+  jmp irq_try
 1: pop rcx
   pop rax
   push 0
@@ -250,6 +266,7 @@ page_fault_slow:
     DEVICE_FIRST = const VECTOR_DEVICE_FIRST, DEVICE_LAST = const VECTOR_DEVICE_LAST,
     PENDING_TIMER = const PENDING_TIMER, PENDING_RESCHED = const PENDING_RESCHED, PENDING_DEVICE = const PENDING_DEVICE,
     STEPPING = const offset_of!(Cpu, stepping), STEP_N = const offset_of!(Cpu, step_n),
+    STEP_MASK = const offset_of!(Cpu, step_mask), N_STEPS = const offset_of!(Cpu, n_steps),
     STEP_AT = const offset_of!(Cpu, step_at), PENDING_PREEMPT = const PENDING_PREEMPT,
     LAST_VECTORS = const offset_of!(Cpu, last_vectors), LAPIC = const offset_of!(Cpu, lapic),
     PENDING = const offset_of!(Cpu, pending), N_INTERRUPTS = const offset_of!(Cpu, n_interrupts),

@@ -17,6 +17,8 @@ mod burden;
 mod chan_programs;
 mod chans;
 mod clocks;
+#[cfg(ringo_kernel)]
+mod core_walk;
 mod disk;
 mod dumps;
 #[cfg(ringo_kernel)]

@@ -1,23 +1,30 @@
 //! Registers over injected calls. Go has no test of this kind.
 //!
-//! Goroutines hold known values in every register that a program can see and loop while timer interrupts and reschedule
-//! IPIs inject calls into them; others run precompiled `core` code, which keeps values in the red zone and in XMM, and
-//! compare what it computes. The number of injected calls is the machine's own count.
+//! Goroutines hold known values in every register that a program can see and loop while interrupts inject calls into them;
+//! others run precompiled `core` code, which keeps values in the red zone and in XMM, and compare what it computes. The number of
+//! injected calls is the machine's own count.
+//!
+//! There are two tests of it. In `registers` interrupts come as they do, from the timer and from other CPUs. In
+//! `registers_stepped` all those goroutines run in single steps, of which every few one is an interrupt: a tenth as dear, and at
+//! any instruction of theirs, whatever a timer prefers.
 
+use crate::core_walk::core_walk;
 use crate::param::{param, plant_bug};
 use crate::wait::{bump, spin};
 use crate::{Outcome, Test, ensure, figure};
-use arch::bare::bare_stats;
+use arch::bare::{TRAP_FLAG, bare_stats, step_all, step_interrupts, stepped};
 use base::PreemptGuard;
 use base::rng::Rng;
 use core::arch::naked_asm;
-use core::fmt::Write;
 use core::hint::black_box;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use ringo::prelude::*;
 
-pub const TESTS: &[Test] = &[("registers", registers)];
+pub const TESTS: &[Test] = &[
+    ("registers", registers),
+    ("registers_stepped", registers_stepped),
+];
 
 /// What a program can see of its CPU. `gpr`: rax rcx rdx rbx rbp rsi rdi r8 … r15; RCX counts the loop.
 #[repr(C, align(16))]
@@ -48,7 +55,7 @@ const RCX: usize = 1;
 /// Loads `before`, counts RCX down to 0 with an instruction that touches nothing else, stores `after`.
 ///
 /// # Safety
-/// `frame` is valid; `before.rflags` has IF set and TF clear; the control words mask all exceptions.
+/// `frame` is valid; `before.rflags` has IF set, and TF only after `step_all`; the control words mask all exceptions.
 #[unsafe(naked)]
 unsafe extern "C" fn hold(frame: *mut Frame) {
     naked_asm!(
@@ -196,7 +203,8 @@ fn compare(frame: &mut Frame) {
     }
 }
 
-fn hold_registers(seed: u64, loops: u64) {
+/// `flags`: more of RFLAGS.
+fn hold_registers(seed: u64, loops: u64, flags: u64) {
     let mut rng = Rng::new(seed);
     let blank = random_state(&mut rng, 1);
     while !STOP.load(Relaxed) {
@@ -204,74 +212,20 @@ fn hold_registers(seed: u64, loops: u64) {
             before: random_state(&mut rng, loops),
             after: blank,
         };
+        frame.before.rflags |= flags;
         // The padding of the x87 registers is not stored.
         frame.after.st = [[0; 16]; 8];
-        // SAFETY: the frame is ours; IF is set, TF is not, all floating-point exceptions are masked.
+        // SAFETY: the frame is ours; IF is set, TF if it may be, all floating-point exceptions are masked.
         unsafe { hold(&mut frame) };
         compare(&mut frame);
         bump(&ROUNDS[0]);
     }
 }
 
-/// Text in a fixed buffer: no heap, whose lock would keep preemption off.
-struct Text {
-    bytes: [u8; 512],
-    used: usize,
-}
-
-impl Write for Text {
-    fn write_str(&mut self, s: &str) -> core::fmt::Result {
-        let room = self
-            .bytes
-            .get_mut(self.used..self.used + s.len())
-            .ok_or(core::fmt::Error)?;
-        room.copy_from_slice(s.as_bytes());
-        self.used += s.len();
-        Ok(())
-    }
-}
-
-/// One walk through precompiled `core` code: sorting, formatting, float parsing, case mapping, 128-bit division.
-fn core_walk(seed: u64) -> u64 {
-    let mut rng = Rng::new(seed);
-    let mut hash = seed;
-    let mut mix = |n: u64| hash = (hash.rotate_left(7) ^ n).wrapping_mul(0x100_0000_01b3);
-    let mut floats: [f64; 40] = core::array::from_fn(|_| (rng.next_u64() >> 24) as f64 / 4096.5);
-    floats.sort_unstable_by(f64::total_cmp);
-    floats.iter().for_each(|f| mix(f.to_bits()));
-    let mut words: [u64; 64] = core::array::from_fn(|_| rng.next_u64());
-    words.sort_by_key(|w| w.rotate_left(17));
-    words.iter().for_each(|w| mix(*w));
-    let mut text = Text {
-        bytes: [0; 512],
-        used: 0,
-    };
-    let wrote = write!(
-        text,
-        "{:.6} {:e} {} {:?} {:#x} große ǆ ŵ",
-        floats[3],
-        floats[30],
-        floats[17],
-        ("q", floats[9]),
-        words[5]
-    );
-    mix(wrote.is_ok().into());
-    let text = core::str::from_utf8(&text.bytes[..text.used]).unwrap_or("");
-    text.chars()
-        .flat_map(char::to_uppercase)
-        .for_each(|c| mix(c.into()));
-    for number in text.split(' ').take(3) {
-        mix(number.parse::<f64>().map_or(1, f64::to_bits))
-    }
-    let wide = u128::from(words[1]) << 64 | u128::from(words[2]);
-    let by = u128::from(words[3]) << 9 | 1;
-    mix((black_box(wide) / black_box(by)) as u64);
-    hash
-}
-
-fn walk_core(seed: u64, want: u64) {
+/// `walk`: runs what it is given.
+fn walk_core(seed: u64, want: u64, walk: fn(u64) -> u64) {
     while !STOP.load(Relaxed) {
-        let got = core_walk(black_box(seed));
+        let got = walk(black_box(seed));
         if got != want {
             corrupt("result of core code", want, got)
         }
@@ -319,40 +273,37 @@ fn poke(seed: u64, spins: u32) {
     }
 }
 
-fn injected() -> u64 {
-    (0..num_cpu()).map(|cpu| bare_stats(cpu).injected).sum()
+fn sum(f: impl Fn(usize) -> u64) -> u64 {
+    (0..num_cpu()).map(f).sum()
 }
 
-/// `inj`: injected calls to wait for. `loops`: length of a hold. `pokers`: senders of IPIs.
-fn registers() -> Outcome {
-    let want = param("inj", 20_000);
-    let loops = param("loops", 3000);
-    let pokers = param("pokers", u64::from(num_cpu() > 1));
-    let spins = param("spins", 5000) as u32;
-    plant_bug();
+/// Of all CPUs, by interrupts of any kind.
+fn injected() -> u64 {
+    sum(|cpu| bare_stats(cpu).injected)
+}
+
+/// Lets those that look at their registers run until `inj` calls were injected, or enough has gone wrong. How many were.
+fn run(inj: u64, gs: Vec<JoinHandle<()>>) -> u64 {
     let before = injected();
-    let mut gs = Vec::new();
-    for i in 0..param("each", 3) {
-        let hash = core_walk(i);
-        gs.push(spawn(move || hold_registers(i, loops)));
-        gs.push(spawn(move || walk_core(i, hash)));
-    }
-    gs.push(spawn(|| guard_sections(77)));
-    (0..pokers).for_each(|i| gs.push(spawn(move || poke(i, spins))));
-    while injected() - before < want && CORRUPT.load(Relaxed) < 100 {
-        sleep(Duration::from_millis(20));
+    while injected() - before < inj && CORRUPT.load(Relaxed) < 100 {
+        sleep(Duration::from_millis(5));
     }
     let got = injected() - before;
     STOP.store(true, Relaxed);
     gs.into_iter().for_each(|g| g.join());
+    got
+}
+
+/// No register changed in `got` injected calls, and each kind of goroutine that ran has got somewhere.
+fn judge(got: u64, least: [u64; 4]) -> Outcome {
     let rounds = ROUNDS.each_ref().map(|r| r.load(Relaxed));
     figure!("injected", got);
-    let sum = |f: fn(arch::bare::BareStats) -> u64| {
-        (0..num_cpu()).map(|cpu| f(bare_stats(cpu))).sum::<u64>()
-    };
-    figure!("interrupts", sum(|s| s.interrupts));
-    figure!("nested_faults", sum(|s| s.page_faults_nested));
-    figure!("by_guard", sum(|s| s.safe_points_by_guard));
+    figure!("interrupts", sum(|cpu| bare_stats(cpu).interrupts));
+    figure!(
+        "nested_faults",
+        sum(|cpu| bare_stats(cpu).page_faults_nested)
+    );
+    figure!("by_guard", sum(|cpu| bare_stats(cpu).safe_points_by_guard));
     figure!("switches", ringo::machine::counts().switches);
     figure!("hold", rounds[0]);
     figure!("core", rounds[1]);
@@ -365,8 +316,48 @@ fn registers() -> Outcome {
         "{corrupt} registers or results changed in {got} injected calls"
     );
     ensure!(
-        rounds[..3].iter().all(|r| *r > 100),
+        rounds.iter().zip(least).all(|(n, least)| *n >= least),
         "some kind of goroutine hardly ran: {rounds:?}"
     );
     Ok(())
+}
+
+/// `inj`: injected calls to wait for. `loops`: length of a hold. `pokers`: senders of IPIs.
+fn registers() -> Outcome {
+    let loops = param("loops", 3000);
+    let pokers = param("pokers", u64::from(num_cpu() > 1));
+    let spins = param("spins", 5000) as u32;
+    plant_bug();
+    let mut gs = Vec::new();
+    for i in 0..param("each", 3) {
+        let hash = core_walk(i);
+        gs.push(spawn(move || hold_registers(i, loops, 0)));
+        gs.push(spawn(move || walk_core(i, hash, core_walk)));
+    }
+    gs.push(spawn(|| guard_sections(77)));
+    (0..pokers).for_each(|i| gs.push(spawn(move || poke(i, spins))));
+    judge(run(param("inj", 20_000), gs), [100, 100, 100, 0])
+}
+
+/// `inj`: injected calls to wait for. `most`: instructions between two of them. `loops`: length of a hold.
+fn registers_stepped() -> Outcome {
+    let loops = param("loops", 40);
+    plant_bug();
+    let mut gs = Vec::new();
+    step_all(num_cpu(), param("most", 4), 1);
+    for i in 0..param("each", 3) {
+        let hash = core_walk(i);
+        let walk = |seed| stepped(|| core_walk(seed));
+        gs.push(spawn(move || hold_registers(i, loops, TRAP_FLAG)));
+        gs.push(spawn(move || walk_core(i, hash, walk)));
+    }
+    let inj = param("inj", 20_000);
+    let got = run(inj, gs);
+    let by_steps = sum(step_interrupts);
+    figure!("by_steps", by_steps);
+    ensure!(
+        by_steps >= got / 2 || CORRUPT.load(Relaxed) > 0,
+        "{by_steps} of {got} interrupts are steps"
+    );
+    judge(got, [inj / 1000, inj / 100_000, 0, 0])
 }
