@@ -5,7 +5,7 @@
 //! | a CPU with a P, under `preempt=async` | it has served no timer for the limit, and a slice more |
 //! | the first G of a queue, under `preempt=async` | it has stood there for the limit, while a CPU runs Gs |
 //! | the same, whatever `preempt` says | so long, with an idle P and an idle CPU beside it |
-//! | a P's earliest timer | it is overdue by the limit, with an idle CPU |
+//! | a P's earliest timer | it is overdue by the limit, with an idle CPU; not if a CPU holds the P that is to serve its own |
 //!
 //! Time is what the host has given ([`crate::credit`]). So an idle machine, a long computation, a G in a long call, a loop under
 //! `preempt=off`, a machine that its host has stopped: none of them hangs.
@@ -187,7 +187,13 @@ impl Watchdog {
         let now_ns = self.newest_ns + self.since_newest.as_nanos() as u64;
         self.overdue.resize_with(now.ps.len(), Still::default);
         let watched = now.idle_cpus != 0 && !now.stopped && !self.terms.virtual_clock;
-        let is_late = |p: &PView| p.timer_ns.filter(|&when_ns| watched && when_ns < now_ns);
+        // Under `preempt=async` idle CPUs leave the timers of busy Ps to these, which `look_at_cpus` looks at.
+        let preempts = self.terms.preempts;
+        let is_own = |p: &PView| preempts && p.cpu.is_some();
+        let is_late = |p: &PView| {
+            p.timer_ns
+                .filter(|&when_ns| watched && !is_own(p) && when_ns < now_ns)
+        };
         for (id, (p, still)) in now.ps.iter().zip(&mut self.overdue).enumerate() {
             let time = still.look(is_late(p), least);
             if time >= self.terms.limit {

@@ -209,6 +209,7 @@ fn timers_that_nobody_fires() {
             served_ns: 1_000_000_000,
             ..CpuView::default()
         };
+        m.ps[0].cpu = None;
         (m.ps[0].idle, m.ps[0].timer_ns, m.idle_cpus) = (true, Some(3_000_000_000), 3);
         m
     };
@@ -221,6 +222,18 @@ fn timers_that_nobody_fires() {
         ..terms()
     };
     assert_eq!(after(virtual_clock, 100, forgotten), Verdict::Fine);
+    // Of a P whose CPU serves no timer: that is what hangs, and what is named, even if its slice makes it known later.
+    let unserved = |_| {
+        let mut m = forgotten(0);
+        m.cpus[1] = machine(1).cpus[0].clone();
+        (m.cpus[1].p, m.cpus[1].served_ns) = (Some(0), 2_999_000_000);
+        (m.ps[0].idle, m.ps[0].cpu) = (false, Some(1));
+        m
+    };
+    hung(
+        after(terms(), 20, unserved),
+        "CPU 1 has served no timer for",
+    );
     // The host let the machine run for 2 s only: it is not due.
     let mut dog = Watchdog::new(terms());
     for n in 0..100 {

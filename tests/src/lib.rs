@@ -11,7 +11,7 @@ mod runner;
 mod table;
 
 pub use case::{Case, Expect, figure};
-pub use cost::cost_between;
+pub use cost::{cheapest, cost_between};
 pub use image::{demo, image, mutant, root, runner};
 pub use ringo_runner::{Accel, Board, Input, Outcome};
 pub use runner::{RunnerOutput, run_runner};

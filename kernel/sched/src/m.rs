@@ -235,6 +235,12 @@ impl M {
         s.halted_ns.store(s.halted_ns.load(Relaxed) + ns, Relaxed)
     }
 
+    /// Whether its CPU halts, or is about to and looks at nothing any more.
+    #[cfg(not(ringo_loom))]
+    pub fn is_halted(&self) -> bool {
+        self.stats.halted_since_ns.load(Relaxed) != 0
+    }
+
     /// For how long its CPU has halted by now.
     pub(crate) fn halted_so_far_ns(&self, now_ns: u64) -> u64 {
         let s = &self.stats;

@@ -2,6 +2,7 @@
 //! that the check of the events has to find.
 
 use crate::param::param;
+use crate::wait::others_halt;
 use crate::{Outcome, Test};
 use base::PreemptGuard;
 use ringo::prelude::*;
@@ -61,7 +62,7 @@ fn preemption_off() -> Outcome {
 /// With the planted bug nobody is woken for the goroutine, and main never gives way.
 fn beside_idle_p() -> Outcome {
     sleep(ms("before", 50));
-    spin_for(ms("settle", 100)); // whoever was woken along with main has found nothing and halted
+    others_halt(); // whoever was woken along with main has found nothing
     #[cfg(ringo_kernel)]
     crate::param::plant_bug();
     go(|| println!("it ran after all"));
@@ -125,6 +126,7 @@ fn slow_section() -> Outcome {
 /// Goroutines are made beside an idle P, and with the planted bug nobody is woken for them.
 fn bug_no_wakep() -> Outcome {
     sleep(ms("before", 50));
+    others_halt();
     #[cfg(ringo_kernel)]
     crate::param::plant_bug();
     for _ in 0..20 {
@@ -145,6 +147,7 @@ fn bug_lost_goroutine() -> Outcome {
     crate::param::plant_bug();
     let _ = tx.send(1);
     spin_for(ms("ms", 150));
+    others_halt(); // none can have it in its hands
     trace::emit(trace::Kind::User, 0, 0); // a sign of life at the very end
     Ok(())
 }

@@ -26,6 +26,16 @@ pub fn hold_until(done: impl Fn() -> bool) {
     }
 }
 
+/// Keeps its CPU until all others halt, and their Ps are idle: nobody is just about to look for work.
+pub fn others_halt() {
+    let s = sched::this();
+    let others = num_cpu() - 1;
+    hold_until(|| {
+        s.npidle() as usize + 1 == sched::gomaxprocs()
+            && s.allm[..=others].iter().filter(|m| m.is_halted()).count() == others
+    })
+}
+
 /// As many Gs as there are Ps meet, each on a P of its own: all of them are in use.
 pub fn all_ps_meet() {
     let procs = sched::gomaxprocs() as u64;

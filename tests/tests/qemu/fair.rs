@@ -73,6 +73,7 @@ pub fn cases() -> Vec<Case> {
             .arg("hogs", 3),
     );
     all.push(virtual_time("fair_yielders_and_ticker"));
+    all.push(virtual_time("fair_shares"));
     all.push(virtual_time("timers_prompt"));
     all
 }
