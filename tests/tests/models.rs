@@ -1,8 +1,9 @@
-//! Model checking: builds the models of `kernel/sched/tests/loom/` (`--cfg ringo_loom`, target directory `target/loom`),
-//! explores each, and then once more with each planted bug, which its model must find.
+//! Model checking: builds the models of `kernel/sched/tests/loom/` and `kernel/csp/tests/loom/` (`--cfg ringo_loom`, target
+//! directory `target/loom`), explores each, and then once more with each planted bug, which its model must find.
 //!
-//! `cargo test -p tests --test models -- --nocapture` shows the tables. A time-out is no finding. By hand, after one such run:
-//! `RINGO_MUTANT=no_recheck target/loom/release/deps/loom-* --exact idle::make_against_idle`.
+//! `cargo test -p tests --test models -- --nocapture` shows the tables. A time-out is no finding. By hand:
+//! `RUSTFLAGS="--cfg ringo_loom" RINGO_MUTANT=no_recheck cargo test --release --target-dir target/loom -p sched --test loom --
+//! --exact idle::make_against_idle`.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,10 @@ const RACE: &str = "Causality violation";
 const ENDLESS: &str = "maximum number of branches";
 const LOST: &str = "times that G";
 const STATUS: &str = "was found";
+/// A G is readied that is awake.
+const READIED: &str = "is readied";
+/// A G goes on while somebody may still find it in a list.
+const LISTED: &str = "still in a list";
 
 /// Planted bug, the model that finds it, and what the model then says.
 const MUTANTS: &[(&str, &str, &str)] = &[
@@ -113,6 +118,94 @@ const MUTANTS: &[(&str, &str, &str)] = &[
         "handoff::call_against_retake",
         "two owners",
     ),
+    ("park_unlock_early", "chan::send_against_receive", READIED),
+    ("send_no_recheck", "chan::send_against_receive", DEADLOCK),
+    ("recv_no_recheck", "chan::send_against_receive", DEADLOCK),
+    ("value_after_wake", "chan::send_against_receive", RACE),
+    (
+        "full_buffer_forgets_sender",
+        "chan::sender_waits_at_a_full_buffer",
+        DEADLOCK,
+    ),
+    ("close_in_two_steps", "chan::close_against_send", DEADLOCK),
+    (
+        "close_forgets_senders",
+        "chan::close_against_send",
+        DEADLOCK,
+    ),
+    (
+        "close_forgets_receivers",
+        "chan::close_against_receivers",
+        DEADLOCK,
+    ),
+    (
+        "batch_readies_one",
+        "chan::close_against_receivers",
+        DEADLOCK,
+    ),
+    ("last_sender_relaxed", "chan::last_sender_closes", RACE),
+    ("closed_relaxed", "chan::closed_at_a_glance", RACE),
+    (
+        "closed_before_empty",
+        "chan::try_receive_against_close",
+        "empty before it was closed",
+    ),
+    ("claim_no_cas", "select::two_wakers", READIED),
+    (
+        "pop_stops_at_a_loser",
+        "select::loser_is_passed_over",
+        DEADLOCK,
+    ),
+    ("select_unlock_early", "select::two_wakers", READIED),
+    ("select_leaves_one_listed", "select::two_wakers", LISTED),
+    (
+        "select_locks_unsorted",
+        "select::two_that_face_each_other",
+        DEADLOCK,
+    ),
+    ("select_locks_twice", "select::one_channel_twice", DEADLOCK),
+    ("mutex_lock_relaxed", "mutex::two_lock", RACE),
+    ("mutex_unlock_relaxed", "mutex::two_lock", RACE),
+    ("mutex_slow_unlock_relaxed", "mutex::three_lock", RACE),
+    ("mutex_waits_in_two_steps", "mutex::two_lock", DEADLOCK),
+    ("mutex_unlock_wakes_nobody", "mutex::two_lock", DEADLOCK),
+    ("mutex_clears_waiters", "mutex::three_lock", DEADLOCK),
+    ("mutex_stays_woken", "mutex::three_lock", DEADLOCK),
+    (
+        "mutex_hands_over_free",
+        "mutex::three_lock_and_starve",
+        RACE,
+    ),
+    (
+        "mutex_hands_over_unsaid",
+        "mutex::three_lock_and_starve",
+        DEADLOCK,
+    ),
+    (
+        "last_reader_forgets_writer",
+        "sync::readers_and_a_writer",
+        DEADLOCK,
+    ),
+    (
+        "readers_come_in_uncounted",
+        "sync::readers_and_a_writer",
+        RACE,
+    ),
+    ("writer_comes_in_unsaid", "sync::writers_and_a_reader", RACE),
+    ("cond_enlists_late", "sync::wait_against_signal", DEADLOCK),
+    ("cond_no_recheck", "sync::wait_against_signal", DEADLOCK),
+    ("cond_always_asleep", "sync::wait_against_signal", READIED),
+    ("acquire_in_two_steps", "sync::semaphore", DEADLOCK),
+    ("release_counts_twice", "sync::semaphore", "permits left"),
+    ("waitgroup_add_relaxed", "sync::wait_against_two_done", RACE),
+    (
+        "waitgroup_no_recheck",
+        "sync::wait_against_two_done",
+        DEADLOCK,
+    ),
+    ("waitgroup_glances", "sync::wait_against_two_done", DEADLOCK),
+    ("once_done_relaxed", "sync::once", RACE),
+    ("once_no_recheck", "sync::once", DEADLOCK),
 ];
 
 /// Planted bugs that no model can find, with the reason: reviewed instead.
@@ -120,6 +213,9 @@ const REVIEWED: &[(&str, &str)] = &[(
     "ring_head_relaxed",
     "lets a thief's read of a slot happen after the owner overwrote it; loom runs each thread's reads in their order",
 )];
+
+/// Crates that have models, each in its test program `loom`.
+const CRATES: [&str; 2] = ["sched", "csp"];
 
 /// What became of one run.
 struct Ran {
@@ -143,9 +239,9 @@ fn models_hold() {
         let words: Vec<&str> = report_line(ran).split_whitespace().collect();
         match words[..] {
             [_, n, _, k] if ran.passed => {
-                println!("{model:42} {n:>14} {k:>12} {:8.1}", ran.seconds)
+                println!("{:42} {n:>14} {k:>12} {:8.1}", model.name, ran.seconds)
             }
-            _ => failed.push(format!("{model}: {}\n{}", finding(ran), ran.output)),
+            _ => failed.push(format!("{}: {}\n{}", model.name, finding(ran), ran.output)),
         }
     }
     assert!(
@@ -159,17 +255,17 @@ fn models_hold() {
 fn planted_bugs_are_found() {
     let _one_at_a_time = TURN.lock();
     let models = list();
-    let runs = in_parallel(MUTANTS, |(mutant, model, _)| run(model, Some(mutant)));
+    let runs = in_parallel(MUTANTS, |(mutant, name, _)| {
+        let model = models.iter().find(|m| m.name == *name);
+        let model = model.unwrap_or_else(|| panic!("there is no model {name}"));
+        run(model, Some(mutant))
+    });
     println!(
         "\n{:26} {:38} {:>8}  finding",
         "planted bug", "model", "seconds"
     );
     let mut missed = vec![];
     for ((mutant, model, says), ran) in MUTANTS.iter().zip(&runs) {
-        assert!(
-            models.iter().any(|m| m == model),
-            "there is no model {model}"
-        );
         println!(
             "{mutant:26} {model:38} {:8.1}  {}",
             ran.seconds,
@@ -200,6 +296,8 @@ fn every_planted_bug_is_tried() {
         "kernel/sched/src",
         "kernel/base/src",
         "kernel/sched/tests/loom",
+        "kernel/csp/src",
+        "kernel/csp/tests/loom",
     ] {
         sources(&root().join(dir), &mut |text| {
             for call in ["mutant(\"", "order(\""] {
@@ -244,21 +342,14 @@ fn sources(dir: &Path, f: &mut dyn FnMut(&str)) {
 /// The two tests would share the processors.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// The test program with the models, built at the first call.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
+/// The test programs with the models, built at the first call.
+fn programs() -> &'static [PathBuf] {
+    static PROGRAMS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    PROGRAMS.get_or_init(|| {
         let root = root();
         let built = Command::new(env!("CARGO"))
-            .args([
-                "test",
-                "--release",
-                "-p",
-                "sched",
-                "--test",
-                "loom",
-                "--no-run",
-            ])
+            .args(["test", "--release", "--test", "loom", "--no-run"])
+            .args(CRATES.map(|name| ["-p", name]).concat())
             .arg("--message-format=json-render-diagnostics")
             .current_dir(&root)
             .env("RUSTFLAGS", "--cfg ringo_loom")
@@ -268,12 +359,14 @@ fn program() -> &'static Path {
             .output()
             .expect("cargo starts");
         assert!(built.status.success(), "the models do not build");
-        String::from_utf8_lossy(&built.stdout)
+        let programs: Vec<PathBuf> = String::from_utf8_lossy(&built.stdout)
             .lines()
             .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
             .filter(|m| m["target"]["name"] == "loom" && m["target"]["kind"][0] == "test")
-            .find_map(|m| m["executable"].as_str().map(PathBuf::from))
-            .expect("cargo names the models' program")
+            .filter_map(|m| m["executable"].as_str().map(PathBuf::from))
+            .collect();
+        assert_eq!(programs.len(), CRATES.len(), "programs that cargo names");
+        programs
     })
 }
 
@@ -283,25 +376,39 @@ fn root() -> PathBuf {
     here.parent().expect("tests/ lies in it").to_path_buf()
 }
 
-/// Names of all models.
-fn list() -> Vec<String> {
-    let out = Command::new(program())
-        .args(["--list", "--format", "terse"])
-        .output()
-        .expect("the models' program starts");
-    let names: Vec<String> = String::from_utf8_lossy(&out.stdout)
-        .lines()
-        .filter_map(|line| line.strip_suffix(": test").map(str::to_string))
-        .collect();
-    assert!(!names.is_empty(), "no models");
-    names
+/// A model: its name, and the program that has it.
+struct Model {
+    name: String,
+    program: &'static Path,
+}
+
+/// All models.
+fn list() -> Vec<Model> {
+    let mut models = vec![];
+    for program in programs() {
+        let out = Command::new(program)
+            .args(["--list", "--format", "terse"])
+            .output()
+            .expect("the models' program starts");
+        let names = String::from_utf8_lossy(&out.stdout);
+        let names: Vec<_> = names
+            .lines()
+            .filter_map(|line| line.strip_suffix(": test"))
+            .collect();
+        assert!(!names.is_empty(), "no models in {}", program.display());
+        models.extend(names.into_iter().map(|name| Model {
+            name: name.to_string(),
+            program,
+        }))
+    }
+    models
 }
 
 /// Explore one model, with a planted bug or without.
-fn run(model: &str, mutant: Option<&str>) -> Ran {
+fn run(model: &Model, mutant: Option<&str>) -> Ran {
     let start = Instant::now();
-    let mut child = Command::new(program())
-        .args(["--exact", model, "--nocapture", "--test-threads=1"])
+    let mut child = Command::new(model.program)
+        .args(["--exact", &model.name, "--nocapture", "--test-threads=1"])
         .env_remove("LOOM_MAX_PREEMPTIONS")
         .env("RUST_BACKTRACE", "0")
         .env("RINGO_MUTANT", mutant.unwrap_or(""))

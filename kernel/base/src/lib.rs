@@ -5,6 +5,8 @@
 pub mod config;
 pub mod guard;
 pub mod lock;
+#[cfg(ringo_loom)]
+mod model_lock;
 pub mod mutant;
 pub mod rng;
 pub mod shim;

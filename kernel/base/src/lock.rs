@@ -63,11 +63,11 @@ impl Rank {
 #[cfg(not(ringo_loom))]
 type Inner<T> = spin::mutex::SpinMutex<T>;
 #[cfg(ringo_loom)]
-type Inner<T> = loom::sync::Mutex<T>;
+type Inner<T> = crate::model_lock::ModelLock<T>;
 #[cfg(not(ringo_loom))]
 type InnerGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T>;
 #[cfg(ringo_loom)]
-type InnerGuard<'a, T> = loom::sync::MutexGuard<'a, T>;
+type InnerGuard<'a, T> = crate::model_lock::ModelGuard<'a, T>;
 
 /// A spin lock that keeps preemption off while it is held.
 pub struct SpinLock<T> {
@@ -76,20 +76,13 @@ pub struct SpinLock<T> {
 }
 
 impl<T> SpinLock<T> {
-    /// A free lock.
-    #[cfg(not(ringo_loom))]
-    pub const fn new(rank: Rank, value: T) -> Self {
-        Self {
-            rank,
-            inner: Inner::new(value),
-        }
-    }
-    /// A free lock.
-    #[cfg(ringo_loom)]
-    pub fn new(rank: Rank, value: T) -> Self {
-        Self {
-            rank,
-            inner: Inner::new(value),
+    crate::const_fn! {
+        /// A free lock.
+        pub const fn new(rank: Rank, value: T) -> Self {
+            Self {
+                rank,
+                inner: Inner::new(value),
+            }
         }
     }
 
@@ -115,7 +108,7 @@ impl<T> SpinLock<T> {
             }
         };
         #[cfg(ringo_loom)]
-        let data = self.inner.lock().unwrap();
+        let data = self.inner.lock();
         SpinGuard {
             lock: self,
             data: ManuallyDrop::new(data),
@@ -127,10 +120,7 @@ impl<T> SpinLock<T> {
     #[inline]
     pub fn try_lock(&self) -> Option<SpinGuard<'_, T>> {
         let count = PreemptGuard::new();
-        #[cfg(not(ringo_loom))]
         let data = self.inner.try_lock()?;
-        #[cfg(ringo_loom)]
-        let data = self.inner.try_lock().ok()?;
         held::enter(self.rank);
         Some(SpinGuard {
             lock: self,
@@ -143,7 +133,6 @@ impl<T> SpinLock<T> {
     ///
     /// # Safety
     /// The lock is held by a guard that was given up, and this is its only release, on the CPU that took it.
-    #[cfg(not(ringo_loom))]
     #[inline]
     pub unsafe fn force_unlock(&self) {
         held::leave(self.rank);
@@ -170,7 +159,10 @@ impl<'a, T> SpinGuard<'a, T> {
     /// ([`SpinLock::force_unlock`], [`PreemptGuard::adopt`]). Parking uses it: the lock is dropped on g0, after the
     /// G's state is `waiting` (I-G0).
     pub fn leave_locked(self) {
-        let _ = ManuallyDrop::new(self);
+        let _left = ManuallyDrop::new(self);
+        #[cfg(ringo_loom)]
+        // SAFETY: moved out once; `_left` is not dropped.
+        unsafe { core::ptr::read(&raw const *_left.data) }.give_up();
     }
 
     /// The lock that is held.

@@ -1,6 +1,18 @@
 //! Planted bugs. A model that passes proves little until it has failed: each protocol names places at which one fence,
 //! check or step can be left out, and the model must catch every one.
 
+use crate::shim::Ordering;
+
+/// `right`, or none if the bug `name` is planted in this run.
+#[inline(always)]
+pub fn order(name: &str, right: Ordering) -> Ordering {
+    if mutant(name) {
+        Ordering::Relaxed
+    } else {
+        right
+    }
+}
+
 /// Is the bug `name` planted in this run? Constantly false outside the model checker's builds.
 #[cfg(not(ringo_loom))]
 #[inline(always)]

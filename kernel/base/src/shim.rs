@@ -5,16 +5,22 @@
 
 #[cfg(not(ringo_loom))]
 pub use core::{
+    cell::Cell,
     hint::spin_loop,
     sync::atomic::{
-        AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        fence,
     },
 };
+/// As `core`'s; loom reports accesses that are not ordered.
+#[cfg(ringo_loom)]
+pub use loom::cell::Cell;
 #[cfg(ringo_loom)]
 pub use loom::{
     hint::spin_loop,
     sync::atomic::{
-        AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        fence,
     },
 };
 
@@ -27,4 +33,49 @@ pub fn spin_wait(round: u32) {
     if cfg!(ringo_loom) || round % 64 == 63 {
         spin_loop()
     }
+}
+
+/// Something that one at a time may use, where loom does not see what it is: models report uses that are not ordered. Nothing
+/// in ordinary builds.
+pub struct Watch {
+    #[cfg(ringo_loom)]
+    uses: loom::cell::UnsafeCell<()>,
+}
+
+impl Watch {
+    crate::const_fn! {
+        /// Not used yet.
+        pub const fn new() -> Self {
+            Self {
+                #[cfg(ringo_loom)]
+                uses: loom::cell::UnsafeCell::new(()),
+            }
+        }
+    }
+
+    /// The caller uses it now, alone.
+    #[inline(always)]
+    pub fn used(&self) {
+        #[cfg(ringo_loom)]
+        self.uses.with_mut(|_| ())
+    }
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A function that is `const` but in models: loom's atomics and locks are made while the model runs.
+#[macro_export]
+macro_rules! const_fn {
+    ($(#[$meta:meta])* $vis:vis const fn $($rest:tt)*) => {
+        #[cfg(not(ringo_loom))]
+        $(#[$meta])*
+        $vis const fn $($rest)*
+        #[cfg(ringo_loom)]
+        $(#[$meta])*
+        $vis fn $($rest)*
+    };
 }

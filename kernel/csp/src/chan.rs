@@ -26,9 +26,10 @@ pub use iter::{IntoIter, Iter};
 use self::core::Chan;
 use ::core::fmt;
 use ::core::mem::MaybeUninit;
-use ::core::sync::atomic::Ordering;
 use alloc::sync::{Arc, Weak};
 use base::PreemptGuard;
+use base::mutant::order;
+use base::shim::Ordering;
 use sched::{Commit, WaitReason};
 
 /// A new channel with room for `cap` values; 0: each send hands its value to a receiver.
@@ -306,8 +307,9 @@ impl<T> Clone for Receiver<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        // AcqRel: what other handles did happens before the close.
-        if self.chan.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
+        // AcqRel: pairs with itself: what the other handles did happens before the close.
+        let order = order("last_sender_relaxed", Ordering::AcqRel);
+        if self.chan.senders.fetch_sub(1, order) == 1 {
             self.chan.close();
         }
     }

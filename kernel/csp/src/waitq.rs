@@ -11,10 +11,12 @@
 //! A waiter lies on the stack of the G that waits. While it is linked, only the holder of the list's lock touches it;
 //! from `pop` until `goready` it belongs to whoever popped it. The G cannot leave its frame before: it is parked, and a
 //! G in a `select` unlinks its other waiters under their locks before it goes on.
+//!
+//! **I-LINKED** A waiter that goes is in no list. Debug builds and models check it.
 
-use core::cell::Cell;
+use base::mutant::mutant;
+use base::shim::{AtomicUsize, Cell, Ordering};
 use core::ptr;
-use core::sync::atomic::{AtomicUsize, Ordering};
 use sched::GRef;
 
 /// One G in one list (Go: `sudog`).
@@ -57,11 +59,9 @@ impl Waiter {
 
     /// One of several waiters of the calling G, of which the first to be popped wins `claim`.
     pub(crate) fn of_select(elem: *mut (), claim: *const AtomicUsize, case: usize) -> Waiter {
-        Waiter {
-            claim,
-            case,
-            ..Waiter::new(elem)
-        }
+        let mut w = Waiter::new(elem);
+        (w.claim, w.case) = (claim, case);
+        w
     }
 
     /// Wins the G for this case. Always true outside `select` (Go: `sg.isSelect` and `selectDone` in `dequeue`).
@@ -72,10 +72,26 @@ impl Waiter {
         // SAFETY: the word lies on the waiting G's stack. That G unlinks this waiter, under the lock that the caller
         // holds, before it leaves the frame.
         let claim = unsafe { &*self.claim };
+        if mutant("claim_no_cas") {
+            let free = claim.load(Ordering::Acquire) == 0;
+            if free {
+                claim.store(self.case + 1, Ordering::Release)
+            }
+            return free;
+        }
         // Pairs with the load in `select` after the G was woken.
         claim
             .compare_exchange(0, self.case + 1, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        if cfg!(any(debug_assertions, ringo_loom)) {
+            // I-LINKED. Its own G's alone by now: in no list, nobody else reaches it.
+            assert!(!self.linked.get(), "a waiter goes that is still in a list")
+        }
     }
 }
 
@@ -179,6 +195,9 @@ impl WaitQueue {
             if claimed {
                 return Some(Popped(w));
             }
+            if mutant("pop_stops_at_a_loser") {
+                return None;
+            }
         }
         None
     }
@@ -252,6 +271,9 @@ impl Batch {
                 (*w).g
             };
             sched::goready(g);
+            if mutant("batch_readies_one") {
+                return;
+            }
         }
     }
 }

@@ -31,6 +31,9 @@ pub(crate) fn note(cfg: &Config) {
 /// Nanoseconds since the machine started, by the program's clock; never goes back.
 #[inline]
 pub fn now_ns() -> u64 {
+    #[cfg(ringo_loom)]
+    return crate::models::read_clock();
+    #[cfg(not(ringo_loom))]
     if ANY.load(Relaxed) {
         virtual_now_ns()
     } else {
@@ -41,6 +44,9 @@ pub fn now_ns() -> u64 {
 /// The same by the machine's clock, whatever the program's is.
 #[inline]
 pub fn machine_now_ns() -> u64 {
+    #[cfg(ringo_loom)]
+    return crate::models::read_clock();
+    #[cfg(not(ringo_loom))]
     arch::now_ns()
 }
 

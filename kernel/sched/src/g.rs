@@ -212,6 +212,9 @@ pub struct G {
     /// Next in the list of all Gs, which only grows. The bare machine finds them by their stacks.
     #[cfg(not(ringo_kernel))]
     pub(crate) alllink: AtomicPtr<G>,
+    /// What wakes the thread that stands for it, in models of the layer above.
+    #[cfg(ringo_loom)]
+    pub(crate) bell: crate::models::Bell,
     pub(crate) entry: UnsafeCell<Option<Entry>>,
     pub(crate) hook: UnsafeCell<Option<ExitHook>>,
 }
@@ -243,6 +246,8 @@ impl G {
             trace_seq: core::sync::atomic::AtomicU32::new(0),
             #[cfg(not(ringo_kernel))]
             alllink: AtomicPtr::new(core::ptr::null_mut()),
+            #[cfg(ringo_loom)]
+            bell: crate::models::Bell::new(),
             entry: UnsafeCell::new(None),
             hook: UnsafeCell::new(None),
         }

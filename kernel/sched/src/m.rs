@@ -173,7 +173,10 @@ impl M {
     /// somebody else's.
     #[inline]
     pub fn current(_on_this_cpu: &PreemptGuard) -> &M {
+        #[cfg(not(ringo_loom))]
         let m = arch::m_ptr() as *const M;
+        #[cfg(ringo_loom)]
+        let m = crate::models::m_ptr();
         debug_assert!(!m.is_null(), "no M on this CPU");
         // SAFETY: set by `Sched::mstart` to an M that lives for ever.
         unsafe { &*m }

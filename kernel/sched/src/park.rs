@@ -40,6 +40,21 @@ struct ParkArg {
 /// `commit.f` may be called with `commit.arg` on g0. Somebody will ready the G, exactly once, or it sleeps for ever.
 #[inline(never)] // a backtrace of a parked G begins above this frame
 pub unsafe fn gopark(guard: PreemptGuard, reason: WaitReason, commit: Commit) {
+    #[cfg(ringo_loom)]
+    // SAFETY: the caller's promise.
+    return unsafe { crate::models::park_thread(guard, reason, commit) };
+    #[cfg(not(ringo_loom))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        park_on_g0(guard, reason, commit)
+    }
+}
+
+/// # Safety
+/// As [`gopark`].
+#[cfg(not(ringo_loom))]
+#[inline(always)]
+unsafe fn park_on_g0(guard: PreemptGuard, reason: WaitReason, commit: Commit) {
     let g = current_on(&guard);
     guard.leave_raised();
     let arg = ParkArg { reason, commit };
@@ -53,6 +68,10 @@ pub unsafe fn gopark(guard: PreemptGuard, reason: WaitReason, commit: Commit) {
 pub fn park_unlock<T>(lock: SpinGuard<'_, T>, reason: WaitReason) {
     let arg = lock.lock_ptr() as usize;
     lock.leave_locked();
+    if mutant("park_unlock_early") {
+        // SAFETY: as in `unlock`.
+        unsafe { (*(arg as *const SpinLock<T>)).force_unlock() }
+    }
     let commit = Commit {
         f: unlock::<T>,
         arg,
@@ -61,16 +80,14 @@ pub fn park_unlock<T>(lock: SpinGuard<'_, T>, reason: WaitReason) {
     unsafe { gopark(PreemptGuard::adopt(), reason, commit) }
 }
 
-#[cfg(not(ringo_loom))]
 unsafe fn unlock<T>(_: GRef, lock: usize) -> bool {
+    if mutant("park_unlock_early") {
+        return true;
+    }
     trace::point!("park.unlock");
     // SAFETY: `park_unlock` passes a lock whose guard it gave up. Its owner keeps it alive while anybody waits on it.
     unsafe { (*(lock as *const SpinLock<T>)).force_unlock() };
     true
-}
-#[cfg(ringo_loom)]
-unsafe fn unlock<T>(_: GRef, _: usize) -> bool {
-    unreachable!("models have no stacks to park")
 }
 
 unsafe extern "C" fn park_m(arg: usize) -> *const arch::Context {
@@ -191,6 +208,15 @@ impl Sched {
 ///
 /// The caller is the one waker of this wait (I-STATE).
 pub fn goready(g: GRef) {
+    #[cfg(ringo_loom)]
+    return crate::models::ready_thread(g);
+    #[cfg(not(ringo_loom))]
+    ready_here(g)
+}
+
+#[cfg(not(ringo_loom))]
+#[inline(always)]
+fn ready_here(g: GRef) {
     let guard = PreemptGuard::new();
     let m = M::current(&guard);
     m.sched().ready(m, g)
@@ -207,6 +233,9 @@ pub fn goyield() {
 }
 
 fn switch(f: unsafe extern "C" fn(usize) -> *const arch::Context) {
+    if cfg!(ringo_loom) {
+        return; // threads of a model run side by side as it is
+    }
     let guard = PreemptGuard::new();
     let g = current_on(&guard);
     guard.leave_raised();
@@ -258,14 +287,18 @@ fn requeue(event: Event) -> *const arch::Context {
 /// Outside a goroutine.
 #[inline]
 pub fn current() -> GRef {
-    // SAFETY: the machine's register holds null or a G (`execute`).
-    unsafe { GRef::from_ptr(arch::curg() as *mut crate::g::G) }.expect("called outside a goroutine")
+    try_current().expect("called outside a goroutine")
 }
 
 /// The calling G, if it is one: null on g0 and before the scheduler runs.
+#[inline]
 pub fn try_current() -> Option<GRef> {
-    // SAFETY: as in `current`.
-    unsafe { GRef::from_ptr(arch::curg() as *mut crate::g::G) }
+    #[cfg(not(ringo_loom))]
+    let g = arch::curg() as *mut crate::g::G;
+    #[cfg(ringo_loom)]
+    let g = crate::models::curg();
+    // SAFETY: the machine's register holds null or a G (`execute`).
+    unsafe { GRef::from_ptr(g) }
 }
 
 fn current_on(_guard: &PreemptGuard) -> GRef {

@@ -17,8 +17,8 @@
 
 use crate::g::{G, GRef};
 use crate::gqueue::GQueue;
-use base::mutant::mutant;
-use base::shim::{AtomicPtr, AtomicU32, Ordering, Ordering::*};
+use base::mutant::{mutant, order};
+use base::shim::{AtomicPtr, AtomicU32, Ordering::*};
 
 /// Slots of the ring (Go: `len(p.runq)`); small in models, so that it wraps.
 pub const RING: usize = if cfg!(ringo_loom) { 4 } else { 256 };
@@ -38,10 +38,6 @@ impl RunQueue {
     pub(crate) const TAIL: usize = core::mem::offset_of!(RunQueue, tail);
     pub(crate) const RUNNEXT: usize = core::mem::offset_of!(RunQueue, runnext);
     pub(crate) const SLOTS: usize = core::mem::offset_of!(RunQueue, slots);
-}
-
-fn order(name: &str, right: Ordering) -> Ordering {
-    if mutant(name) { Relaxed } else { right }
 }
 
 impl RunQueue {

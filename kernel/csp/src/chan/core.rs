@@ -3,8 +3,9 @@
 use super::error::{TryRecvError, TrySendError};
 use super::state::{Received, Sent, State};
 use crate::waitq::{Batch, Waiter, unlock_then_ready};
-use ::core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use alloc::sync::Arc;
+use base::mutant::{mutant, order};
+use base::shim::{AtomicBool, AtomicUsize, Ordering, Watch};
 use base::{Rank, SpinGuard, SpinLock};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -16,6 +17,7 @@ pub(super) struct Chan<T> {
     lock: SpinLock<()>,
     /// Beside the lock, not inside it: `select` holds several locks whose guards it has given up.
     state: UnsafeCell<State<T>>,
+    watch: Watch,
     glance: Glance,
     /// What the buffer has room for.
     cap: usize,
@@ -46,7 +48,8 @@ impl Glance {
             .store(!state.recvq.is_empty(), Ordering::Release);
         self.sender_waits
             .store(!state.sendq.is_empty(), Ordering::Release);
-        self.closed.store(state.closed, Ordering::Release);
+        self.closed
+            .store(state.closed, order("closed_relaxed", Ordering::Release));
     }
 }
 
@@ -65,6 +68,7 @@ impl<T> Chan<T> {
         Chan {
             lock: SpinLock::new(Rank::Channel, ()),
             state: UnsafeCell::new(State::new(cap)),
+            watch: Watch::new(),
             glance: Glance {
                 len: AtomicUsize::new(0),
                 receiver_waits: AtomicBool::new(false),
@@ -140,6 +144,10 @@ impl<T> Chan<T> {
                 false
             }
             Sent::WouldBlock => {
+                if mutant("send_no_recheck") {
+                    locked.unlock(None);
+                    locked = self.lock()
+                }
                 let w = Waiter::new(elem.cast());
                 // SAFETY: `w` lives in this frame, which we leave only once a waker has popped it.
                 unsafe { locked.sendq.push_back(&w) };
@@ -167,6 +175,10 @@ impl<T> Chan<T> {
                 false
             }
             Received::WouldBlock => {
+                if mutant("recv_no_recheck") {
+                    locked.unlock(None);
+                    locked = self.lock()
+                }
                 let w = Waiter::new(out.cast());
                 // SAFETY: `w` lives in this frame, which we leave only once a waker has popped it.
                 unsafe { locked.recvq.push_back(&w) };
@@ -202,6 +214,9 @@ impl<T> Chan<T> {
     pub(super) fn try_recv(&self) -> Result<T, TryRecvError> {
         // Emptiness first, then `closed` (Go: `chanrecv`; the other order answered "not ready" on a closed channel,
         // golang/go #32529): open after it was seen empty means open and empty at the first read.
+        if mutant("closed_before_empty") && !self.is_closed() && self.looks_empty() {
+            return Err(TryRecvError::Empty);
+        }
         if self.looks_empty() && !self.is_closed() {
             return Err(TryRecvError::Empty);
         }
@@ -233,10 +248,20 @@ impl<T> Chan<T> {
         }
         let receivers: Batch = locked.recvq.pop_all();
         let senders: Batch = locked.sendq.pop_all();
+        if mutant("close_in_two_steps") {
+            locked.closed = false;
+            locked.unlock(None);
+            locked = self.lock();
+            locked.closed = true
+        }
         locked.unlock(None);
         // With preemption on: there may be a hundred thousand of them.
-        receivers.ready(false);
-        senders.ready(false);
+        if !mutant("close_forgets_receivers") {
+            receivers.ready(false)
+        }
+        if !mutant("close_forgets_senders") {
+            senders.ready(false)
+        }
         true
     }
 
@@ -260,6 +285,7 @@ impl<T> Chan<T> {
     ///
     /// The caller holds the lock and gave its guard up.
     pub(super) unsafe fn with_state<R>(&self, f: impl FnOnce(&mut State<T>) -> R) -> R {
+        self.watch.used();
         // SAFETY: the lock is held, and no guard lends the state.
         let state = unsafe { &mut *self.state.get() };
         let result = f(state);
@@ -300,6 +326,7 @@ pub(super) struct Locked<'a, T> {
 impl<T> Deref for Locked<'_, T> {
     type Target = State<T>;
     fn deref(&self) -> &State<T> {
+        self.chan.watch.used();
         // SAFETY: `guard` is this channel's lock, and `self` is borrowed as long as the state.
         unsafe { &*self.chan.state.get() }
     }
@@ -307,6 +334,7 @@ impl<T> Deref for Locked<'_, T> {
 
 impl<T> DerefMut for Locked<'_, T> {
     fn deref_mut(&mut self) -> &mut State<T> {
+        self.chan.watch.used();
         // SAFETY: as above, and `self` is unique.
         unsafe { &mut *self.chan.state.get() }
     }

@@ -21,9 +21,11 @@ mod cases;
 pub use cases::{Arm, RecvCase, SendCase, TimeoutCase};
 
 use crate::waitq::Waiter;
+use base::mutant::mutant;
+use base::shim::{AtomicUsize, Ordering};
 use base::{PreemptGuard, Rng, SpinLock};
 use cases::Stage;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic as plain;
 use sched::{Commit, GRef, WaitReason};
 
 /// Runs one case of `arms`. `wait`: there is no `default`; `timeout`: one of them is a [`TimeoutCase`].
@@ -101,6 +103,9 @@ fn wait_for_one<const N: usize>(
     if arms.iter().all(|arm| arm.0.bubble() != Some(0)) {
         sched::current().blocks_durably()
     }
+    if mutant("select_unlock_early") {
+        locks.unlock()
+    }
     let commit = Commit {
         f: unlock_all::<N>,
         arg: &raw const *locks as usize,
@@ -113,6 +118,9 @@ fn wait_for_one<const N: usize>(
     for (arm, w) in arms.iter().zip(&waiters) {
         // SAFETY: all channels are locked.
         unsafe { arm.0.dequeue(w) };
+        if mutant("select_leaves_one_listed") {
+            break;
+        }
     }
     locks.unlock();
     drop(off);
@@ -132,6 +140,9 @@ fn wait_for_one<const N: usize>(
 ///
 /// `arg` is the address of the `Locks` that this CPU has locked.
 unsafe fn unlock_all<const N: usize>(_: GRef, arg: usize) -> bool {
+    if mutant("select_unlock_early") {
+        return true;
+    }
     // Copied first: the frame in which it lies may go as soon as the last lock is free.
     // SAFETY: no lock is free yet, so the frame is there.
     let locks = unsafe { *(arg as *const Locks<N>) };
@@ -147,7 +158,9 @@ struct Locks<const N: usize>([*const SpinLock<()>; N]);
 impl<const N: usize> Locks<N> {
     fn of(arms: &[Arm<'_>; N]) -> Self {
         let mut locks = core::array::from_fn(|i| arms[i].0.lock());
-        locks.sort_unstable();
+        if !mutant("select_locks_unsorted") {
+            locks.sort_unstable()
+        }
         Locks(locks)
     }
 
@@ -155,7 +168,8 @@ impl<const N: usize> Locks<N> {
     fn distinct(&self) -> impl Iterator<Item = &SpinLock<()>> {
         let mut last = core::ptr::null();
         self.0.iter().filter_map(move |&lock| {
-            if core::ptr::eq(lock, core::mem::replace(&mut last, lock)) {
+            let again = core::ptr::eq(lock, core::mem::replace(&mut last, lock));
+            if again && !mutant("select_locks_twice") {
                 return None;
             }
             // SAFETY: null, or the lock of a channel that the arms borrow. On the way out the selecting G may drop its
@@ -184,9 +198,9 @@ impl<const N: usize> Locks<N> {
 
 /// One CPU's seed, on a cache line of its own.
 #[repr(align(64))]
-struct Seed(AtomicU64);
+struct Seed(plain::AtomicU64);
 
-static SEEDS: [Seed; arch::MAX_CPUS] = [const { Seed(AtomicU64::new(0)) }; arch::MAX_CPUS];
+static SEEDS: [Seed; arch::MAX_CPUS] = [const { Seed(plain::AtomicU64::new(0)) }; arch::MAX_CPUS];
 
 /// A random order of `0..N`, another one each time (Go: `cheaprandn` in `selectgo`).
 fn random_order<const N: usize>(_on_this_cpu: &PreemptGuard) -> [usize; N] {
@@ -194,6 +208,17 @@ fn random_order<const N: usize>(_on_this_cpu: &PreemptGuard) -> [usize; N] {
     if N < 2 {
         return order;
     }
+    #[cfg(ringo_loom)]
+    if sched::models::reversed() {
+        order.reverse()
+    }
+    #[cfg(not(ringo_loom))]
+    shuffle(&mut order);
+    order
+}
+
+/// In a random order, of a generator that is this CPU's alone: preemption is off.
+fn shuffle<const N: usize>(order: &mut [usize; N]) {
     let cpu = arch::cpu_id();
     let seed = &SEEDS[cpu % arch::MAX_CPUS].0;
     let mut rng = match seed.load(Ordering::Relaxed) {
@@ -205,5 +230,4 @@ fn random_order<const N: usize>(_on_this_cpu: &PreemptGuard) -> [usize; N] {
     }
     // Relaxed: read and written by this CPU alone.
     seed.store(rng.next_u64() | 1, Ordering::Relaxed);
-    order
 }

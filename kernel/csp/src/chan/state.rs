@@ -2,6 +2,7 @@
 
 use crate::waitq::WaitQueue;
 use alloc::collections::VecDeque;
+use base::mutant::mutant;
 use sched::GRef;
 
 /// Values and waiters.
@@ -72,6 +73,11 @@ impl<T> State<T> {
         }
         if let Some(receiver) = self.recvq.pop() {
             let to = receiver.waiter().elem.cast::<T>();
+            if mutant("value_after_wake") {
+                sched::goready(receiver.waiter().g);
+                receiver.succeed();
+                return Sent::Done(None);
+            }
             // Straight to the receiver: the buffer is empty, or there is none.
             // SAFETY: `to` is room for a T on a parked G's stack.
             unsafe { to.copy_from_nonoverlapping(elem, 1) };
@@ -95,6 +101,9 @@ impl<T> State<T> {
             // SAFETY: the caller's promise.
             unsafe { out.write(head) };
             // A parked sender means that the buffer was full: its value takes the place at the tail, so order holds.
+            if mutant("full_buffer_forgets_sender") {
+                return Received::Done(None);
+            }
             let woken = self.sendq.pop().map(|sender| {
                 let from = sender.waiter().elem.cast::<T>();
                 // SAFETY: a value on a parked G's stack; `succeed` tells the G that it is gone.

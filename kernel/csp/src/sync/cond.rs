@@ -2,6 +2,7 @@
 
 use super::MutexGuard;
 use crate::waitq::{Popped, WaitQueue, Waiter, unlock_then_ready};
+use base::mutant::mutant;
 use base::{Rank, SpinLock};
 use core::fmt;
 use core::ptr;
@@ -38,10 +39,12 @@ impl Default for Cond {
 }
 
 impl Cond {
-    /// A condition that nobody waits for.
-    pub const fn new() -> Cond {
-        Cond {
-            waiters: SpinLock::new(Rank::Channel, WaitQueue::new()),
+    base::const_fn! {
+        /// A condition that nobody waits for.
+        pub const fn new() -> Cond {
+            Cond {
+                waiters: SpinLock::new(Rank::Channel, WaitQueue::new()),
+            }
         }
     }
 
@@ -51,12 +54,18 @@ impl Cond {
         let w = Waiter::new(ptr::null_mut());
         // In the list before the mutex is free, so that who changes the condition afterwards finds us; `asleep` tells it
         // whether there is somebody to wake.
-        w.asleep.set(false);
-        // SAFETY: `w` lives in this frame, which we leave only when it is in no list.
-        unsafe { self.waiters.lock().push_back(&w) };
-        drop(guard);
+        w.asleep.set(mutant("cond_always_asleep"));
+        if mutant("cond_enlists_late") {
+            drop(guard);
+            // SAFETY: as below.
+            unsafe { self.waiters.lock().push_back(&w) };
+        } else {
+            // SAFETY: `w` lives in this frame, which we leave only when it is in no list.
+            unsafe { self.waiters.lock().push_back(&w) };
+            drop(guard);
+        }
         let waiters = self.waiters.lock();
-        if w.success.get() {
+        if w.success.get() && !mutant("cond_no_recheck") {
             drop(waiters);
         } else {
             w.asleep.set(true);

@@ -1,13 +1,15 @@
 //! Mutual exclusion between goroutines (Go: `internal/sync/mutex.go`).
 
 use crate::waitq::{WaitQueue, Waiter, unlock_then_ready};
+use base::mutant::{mutant, order};
+use base::shim::{AtomicU32, Ordering};
 use base::{Rank, SpinLock};
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use core::ptr;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::AtomicU64;
 use sched::WaitReason;
 
 /// Somebody has the lock.
@@ -46,11 +48,13 @@ struct Raw {
 }
 
 impl Raw {
-    const fn new() -> Raw {
-        Raw {
-            word: AtomicU32::new(0),
-            list: SpinLock::new(Rank::Channel, WaitQueue::new()),
-            owner: AtomicU64::new(0),
+    base::const_fn! {
+        const fn new() -> Raw {
+            Raw {
+                word: AtomicU32::new(0),
+                list: SpinLock::new(Rank::Channel, WaitQueue::new()),
+                owner: AtomicU64::new(0),
+            }
         }
     }
 
@@ -58,10 +62,10 @@ impl Raw {
     fn try_lock(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         word & (LOCKED | STARVING) == 0
-            // Acquire: pairs with the Release of `unlock`.
+            // Acquire: pairs with the Release of `unlock`, `unlock_slow` and `hand_over`.
             && self
                 .word
-                .compare_exchange(word, word | LOCKED, Ordering::Acquire, Ordering::Relaxed)
+                .compare_exchange(word, word | LOCKED, order("mutex_lock_relaxed", Ordering::Acquire), Ordering::Relaxed)
                 .is_ok()
     }
 
@@ -87,13 +91,22 @@ impl Raw {
             let mut list = self.list.lock();
             // Taken, or asked for: in one step, see above. Newcomers do not compete while the lock is starving, but it
             // is never free then.
-            let word = self.word.fetch_or(WAITERS, Ordering::Relaxed);
+            let word = if mutant("mutex_waits_in_two_steps") {
+                let word = self.word.load(Ordering::Relaxed);
+                self.word.fetch_or(WAITERS, Ordering::Relaxed);
+                word
+            } else {
+                self.word.fetch_or(WAITERS, Ordering::Relaxed)
+            };
             if word & LOCKED == 0 {
                 if self.try_lock() {
                     // Ours. WOKEN was meant for us; the list may be empty.
                     let mut clear = woken;
-                    if list.is_empty() {
+                    if list.is_empty() || mutant("mutex_clears_waiters") {
                         clear |= WAITERS;
+                    }
+                    if mutant("mutex_stays_woken") {
+                        clear &= !WOKEN
                     }
                     self.word.fetch_and(!clear, Ordering::Relaxed);
                     drop(list);
@@ -136,7 +149,12 @@ impl Raw {
         // Release: pairs with the Acquire of `try_lock`.
         if self
             .word
-            .compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed)
+            .compare_exchange(
+                LOCKED,
+                0,
+                order("mutex_unlock_relaxed", Ordering::Release),
+                Ordering::Relaxed,
+            )
             .is_err()
         {
             self.unlock_slow();
@@ -150,7 +168,7 @@ impl Raw {
         if word & STARVING != 0 {
             return self.hand_over(list);
         }
-        if word & WOKEN != 0 || list.is_empty() {
+        if word & WOKEN != 0 || list.is_empty() || mutant("mutex_unlock_wakes_nobody") {
             // One is on its way, or there is none.
             let clear = if list.is_empty() && word & WOKEN == 0 {
                 LOCKED | WAITERS
@@ -164,7 +182,10 @@ impl Raw {
             unreachable!("a list of a Mutex has no select waiters")
         };
         self.word.fetch_or(WOKEN, Ordering::Relaxed);
-        self.word.fetch_and(!LOCKED, Ordering::Release);
+        self.word.fetch_and(
+            !LOCKED,
+            order("mutex_slow_unlock_relaxed", Ordering::Release),
+        );
         unlock_then_ready(list, first.fail());
     }
 
@@ -181,10 +202,16 @@ impl Raw {
         if list.is_empty() {
             clear |= WAITERS;
         }
+        if mutant("mutex_hands_over_free") {
+            clear |= LOCKED
+        }
         if list.is_empty() || waited < STARVING_NS {
             clear |= STARVING;
         }
         self.word.fetch_and(!clear, Ordering::Relaxed);
+        if mutant("mutex_hands_over_unsaid") {
+            return unlock_then_ready(list, first.fail());
+        }
         unlock_then_ready(list, first.succeed());
         sched::goyield();
     }
@@ -223,11 +250,13 @@ unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 
 impl<T> Mutex<T> {
-    /// A free lock around `value`.
-    pub const fn new(value: T) -> Mutex<T> {
-        Mutex {
-            raw: Raw::new(),
-            value: UnsafeCell::new(value),
+    base::const_fn! {
+        /// A free lock around `value`.
+        pub const fn new(value: T) -> Mutex<T> {
+            Mutex {
+                raw: Raw::new(),
+                value: UnsafeCell::new(value),
+            }
         }
     }
 

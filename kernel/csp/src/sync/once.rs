@@ -2,12 +2,13 @@
 
 use crate::frames::Frame;
 use crate::waitq::{WaitQueue, Waiter};
+use base::mutant::{mutant, order};
+use base::shim::{AtomicU32, Ordering};
 use base::{Rank, SpinLock};
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::mem::MaybeUninit;
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering};
 use sched::WaitReason;
 
 const NEW: u32 = 0;
@@ -38,11 +39,13 @@ impl Default for Once {
 }
 
 impl Once {
-    /// One whose function has not run.
-    pub const fn new() -> Once {
-        Once {
-            state: AtomicU32::new(NEW),
-            waiters: SpinLock::new(Rank::Channel, WaitQueue::new()),
+    base::const_fn! {
+        /// One whose function has not run.
+        pub const fn new() -> Once {
+            Once {
+                state: AtomicU32::new(NEW),
+                waiters: SpinLock::new(Rank::Channel, WaitQueue::new()),
+            }
         }
     }
 
@@ -90,7 +93,9 @@ impl Once {
     fn end(&self, state: u32) {
         let mut waiters = self.waiters.lock();
         // Under the lock: who sees RUNNING there is in the list before we look.
-        self.state.store(state, Ordering::Release);
+        // Release: pairs with the loads of `is_completed` and `wait`.
+        self.state
+            .store(state, order("once_done_relaxed", Ordering::Release));
         let batch = waiters.pop_all();
         drop(waiters);
         batch.ready(true);
@@ -99,7 +104,7 @@ impl Once {
     /// Waits until the function has ended.
     fn wait(&self) {
         let mut waiters = self.waiters.lock();
-        if self.state.load(Ordering::Acquire) != RUNNING {
+        if self.state.load(Ordering::Acquire) != RUNNING && !mutant("once_no_recheck") {
             return;
         }
         let w = Waiter::new(ptr::null_mut());
@@ -166,11 +171,13 @@ unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 unsafe impl<T: Send> Send for OnceLock<T> {}
 
 impl<T> OnceLock<T> {
-    /// One without a value.
-    pub const fn new() -> OnceLock<T> {
-        OnceLock {
-            once: Once::new(),
-            value: UnsafeCell::new(MaybeUninit::uninit()),
+    base::const_fn! {
+        /// One without a value.
+        pub const fn new() -> OnceLock<T> {
+            OnceLock {
+                once: Once::new(),
+                value: UnsafeCell::new(MaybeUninit::uninit()),
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Many readers or one writer (Go: `sync.RWMutex`).
 
 use crate::waitq::{WaitQueue, Waiter, unlock_then_ready};
+use base::mutant::mutant;
 use base::{Rank, SpinLock};
 use core::cell::UnsafeCell;
 use core::fmt;
@@ -39,19 +40,21 @@ unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 
 impl<T> RwLock<T> {
-    /// A free lock around `value`.
-    pub const fn new(value: T) -> RwLock<T> {
-        RwLock {
-            state: SpinLock::new(
-                Rank::Channel,
-                State {
-                    readers: 0,
-                    writer: false,
-                    readers_wait: WaitQueue::new(),
-                    writers_wait: WaitQueue::new(),
-                },
-            ),
-            value: UnsafeCell::new(value),
+    base::const_fn! {
+        /// A free lock around `value`.
+        pub const fn new(value: T) -> RwLock<T> {
+            RwLock {
+                state: SpinLock::new(
+                    Rank::Channel,
+                    State {
+                        readers: 0,
+                        writer: false,
+                        readers_wait: WaitQueue::new(),
+                        writers_wait: WaitQueue::new(),
+                    },
+                ),
+                value: UnsafeCell::new(value),
+            }
         }
     }
 
@@ -133,6 +136,9 @@ impl<T: ?Sized> RwLock<T> {
         if state.readers > 0 {
             return;
         }
+        if mutant("last_reader_forgets_writer") {
+            return;
+        }
         if let Some(writer) = state.writers_wait.pop() {
             state.writer = true;
             unlock_then_ready(state, writer.succeed());
@@ -144,11 +150,13 @@ impl<T: ?Sized> RwLock<T> {
         state.writer = false;
         let readers = state.readers_wait.pop_all();
         if readers.len() > 0 {
-            state.readers = readers.len();
+            if !mutant("readers_come_in_uncounted") {
+                state.readers = readers.len()
+            }
             drop(state);
             readers.ready(true);
         } else if let Some(writer) = state.writers_wait.pop() {
-            state.writer = true;
+            state.writer = !mutant("writer_comes_in_unsaid");
             unlock_then_ready(state, writer.succeed());
         }
     }

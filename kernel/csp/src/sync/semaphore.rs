@@ -1,6 +1,7 @@
 //! A counting semaphore (Go: `golang.org/x/sync/semaphore`, and `runtime/sema.go` below it).
 
 use crate::waitq::{WaitQueue, Waiter, unlock_then_ready};
+use base::mutant::mutant;
 use base::{Rank, SpinLock};
 use core::fmt;
 use core::ptr;
@@ -38,16 +39,18 @@ struct State {
 }
 
 impl Semaphore {
-    /// A semaphore with `permits` permits.
-    pub const fn new(permits: usize) -> Semaphore {
-        Semaphore {
-            state: SpinLock::new(
-                Rank::Channel,
-                State {
-                    permits,
-                    waiters: WaitQueue::new(),
-                },
-            ),
+    base::const_fn! {
+        /// A semaphore with `permits` permits.
+        pub const fn new(permits: usize) -> Semaphore {
+            Semaphore {
+                state: SpinLock::new(
+                    Rank::Channel,
+                    State {
+                        permits,
+                        waiters: WaitQueue::new(),
+                    },
+                ),
+            }
         }
     }
 
@@ -57,6 +60,10 @@ impl Semaphore {
         if state.permits > 0 {
             state.permits -= 1;
             return;
+        }
+        if mutant("acquire_in_two_steps") {
+            drop(state);
+            state = self.state.lock()
         }
         let w = Waiter::new(ptr::null_mut());
         // SAFETY: `w` lives in this frame, which we leave only once it was popped; the popper's permit is ours.
@@ -76,7 +83,10 @@ impl Semaphore {
     pub fn release(&self) {
         let mut state = self.state.lock();
         match state.waiters.pop() {
-            Some(first) => unlock_then_ready(state, first.succeed()),
+            Some(first) => {
+                state.permits += usize::from(mutant("release_counts_twice"));
+                unlock_then_ready(state, first.succeed())
+            }
             None => state.permits += 1,
         }
     }

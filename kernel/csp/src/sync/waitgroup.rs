@@ -2,11 +2,12 @@
 
 use crate::waitq::{WaitQueue, Waiter};
 use alloc::sync::Arc;
+use base::mutant::{mutant, order};
+use base::shim::{AtomicI64, AtomicUsize, Ordering};
 use base::{Rank, SpinLock};
 use core::fmt;
 use core::panic::Location;
 use core::ptr;
-use core::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use sched::{ExitHook, WaitReason};
 
 /// Counts goroutines that are under way; [`wait`](WaitGroup::wait) returns when the count is 0. A clone is another
@@ -107,8 +108,10 @@ impl Default for Counter {
 impl Counter {
     #[track_caller]
     pub(crate) fn add(&self, n: i64) {
-        // AcqRel: what the finished goroutines did happens before `wait` returns.
-        let before = self.count.fetch_add(n, Ordering::AcqRel);
+        // AcqRel: what the finished goroutines did happens before `wait` returns; pairs with its loads.
+        let before = self
+            .count
+            .fetch_add(n, order("waitgroup_add_relaxed", Ordering::AcqRel));
         let after = before.wrapping_add(n);
         assert!(after >= 0, "negative WaitGroup counter");
         if n > 0 && before == 0 && self.waiting.load(Ordering::Acquire) != 0 {
@@ -125,7 +128,7 @@ impl Counter {
             return;
         }
         let mut waiters = self.waiters.lock();
-        if self.count.load(Ordering::Acquire) == 0 {
+        if self.count.load(Ordering::Acquire) == 0 && !mutant("waitgroup_no_recheck") {
             return;
         }
         let w = Waiter::new(ptr::null_mut());
@@ -140,6 +143,9 @@ impl Counter {
     }
 
     fn wake_all(&self) {
+        if mutant("waitgroup_glances") && self.waiting.load(Ordering::Acquire) == 0 {
+            return;
+        }
         let mut waiters = self.waiters.lock();
         if waiters.is_empty() {
             return;

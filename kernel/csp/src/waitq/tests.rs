@@ -65,6 +65,9 @@ fn remove_from_any_place_keeps_the_list_whole() {
             assert_eq!(content(&q), model);
             assert_eq!(q.is_empty(), model.is_empty());
         }
+        // SAFETY: linked here or nowhere.
+        ws.iter().for_each(|w| unsafe { q.remove(w) });
+        assert!(q.is_empty());
     });
 }
 

@@ -24,15 +24,14 @@ pub fn new_event() -> SpinLock<Wait> {
 
 struct Parked<'a> {
     lock: Option<SpinGuard<'a, Wait>>,
-    takes_back: bool,
 }
 
-/// The commit of `park_unlock`, without its trick with raw locks: loom's cannot be opened by address.
+/// The commit of `park_unlock`, whose lock a planted bug has released before.
 unsafe fn unlock(_: GRef, arg: usize) -> bool {
     // SAFETY: `wait` passes it, and waits for the call.
     let parked = unsafe { &mut *(arg as *mut Parked) };
     parked.lock = None;
-    !parked.takes_back
+    true
 }
 
 /// G 0 runs on `m` and waits for the event. True: it parked.
@@ -42,10 +41,7 @@ pub fn wait(s: &Sched, m: &M, gs: &Gs, event: &SpinLock<Wait>) -> bool {
         return false;
     }
     w.waiter = Some(gs.g(0));
-    let mut parked = Parked {
-        lock: Some(w),
-        takes_back: false,
-    };
+    let mut parked = Parked { lock: Some(w) };
     if mutant("park_unlock_on_stack") {
         parked.lock = None
     }
