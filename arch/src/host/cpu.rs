@@ -49,13 +49,51 @@ struct Retired(&'static Cpu);
 // SAFETY: a block in the list has no thread that uses it; the next owner gets it through the lock.
 unsafe impl Send for Retired {}
 
+#[cfg(ringo_shuttle)]
+use by_task::{CPU, RETIRE};
+
+/// All tasks of a model share a thread; each has a block of its own, for as long as the thread lives.
+#[cfg(ringo_shuttle)]
+mod by_task {
+    use super::{Cpu, ptr};
+    use core::cell::RefCell;
+
+    std::thread_local!(static CPUS: RefCell<Vec<*const Cpu>> = const { RefCell::new(Vec::new()) });
+
+    pub struct OfTask;
+    pub static CPU: OfTask = OfTask;
+    pub static RETIRE: OfTask = OfTask;
+
+    impl OfTask {
+        pub fn get(&self) -> *const Cpu {
+            super::super::model::count_look();
+            let task = usize::from(shuttle::current::me());
+            CPUS.with_borrow(|cpus| cpus.get(task).copied().unwrap_or(ptr::null()))
+        }
+        pub fn set(&self, cpu: *const Cpu) {
+            let task = usize::from(shuttle::current::me());
+            CPUS.with_borrow_mut(|cpus| {
+                cpus.resize(cpus.len().max(task + 1), ptr::null());
+                cpus[task] = cpu
+            })
+        }
+        /// Blocks stay.
+        pub fn try_with(&self, _: impl FnOnce(&())) -> Result<(), ()> {
+            Ok(())
+        }
+    }
+}
+
+#[cfg(not(ringo_shuttle))]
 thread_local! {
     /// No destructor, constant at birth: the access is one load, allowed at any time, a signal handler included.
     static CPU: Cell<*const Cpu> = const { Cell::new(ptr::null()) };
     /// Gives the block back when the thread ends.
     static RETIRE: Retire = const { Retire };
 }
+#[cfg(not(ringo_shuttle))]
 struct Retire;
+#[cfg(not(ringo_shuttle))]
 impl Drop for Retire {
     fn drop(&mut self) {
         let cpu = CPU.replace(ptr::null());
@@ -126,7 +164,7 @@ fn create() -> &'static Cpu {
 
 impl Cpu {
     /// The state of a plain thread: CPU 0 of a machine of one.
-    fn reset(&self) {
+    pub(super) fn reset(&self) {
         self.id.set(0);
         self.num_cpus.set(1);
         self.m_ptr.set(ptr::null_mut());

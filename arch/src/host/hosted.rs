@@ -1,5 +1,7 @@
 //! What only the host has: stack mappings, the process's arguments, the end of a machine's threads.
 
+#[cfg(ringo_shuttle)]
+pub use super::model::{run_clock, start_cpu, stop_clock, tell, wait_until, when_late};
 pub use super::smp::{join_cpus, start_cpus_with};
 pub use super::stacks::{HostStack, OutOfMemory, map_stack, stack_slot_of};
 

@@ -16,17 +16,23 @@ mod console;
 mod cpu;
 mod fault;
 pub mod hosted;
+#[cfg(ringo_shuttle)]
+mod model;
+#[cfg(not(ringo_shuttle))]
 mod park;
 mod preempt;
 mod smp;
 mod stacks;
 mod switch;
-#[cfg(all(test, not(ringo_loom)))]
+#[cfg(all(test, not(any(ringo_loom, ringo_shuttle))))]
 mod tests;
+#[cfg_attr(ringo_shuttle, allow(dead_code))]
 mod time;
 
 pub use console::{console_read, console_write, control_write, exit, panic_console_write};
 pub use cpu::{cpu_id, curg, m_ptr, num_cpus, set_curg, set_m_ptr};
+#[cfg(ringo_shuttle)]
+use model as park;
 pub use park::{CpuRef, arm_timer, cpu_ref, disarm_timer, halt, wake_cpu};
 pub use preempt::{
     irq_disable, irq_enable, irq_restore, irq_save, irqs_enabled, pending, preempt_count,

@@ -5,11 +5,15 @@
 //! looks at the clock now and then while a timer is armed.
 
 use super::cpu::{Cpu, this};
+#[cfg(not(ringo_shuttle))]
 use super::time::now_ns;
-use crate::{PENDING_TIMER, upcalls};
+#[cfg(not(ringo_shuttle))]
+use crate::PENDING_TIMER;
+use crate::upcalls;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// Guard drops between two looks at the clock (25 ns each) while a timer is armed.
+#[cfg(not(ringo_shuttle))]
 const DROPS_PER_LOOK: u32 = 64;
 
 /// Raises this CPU's count: no switch to another G until it is lowered again.
@@ -66,7 +70,11 @@ fn serve() {
     }
 }
 
+#[cfg(ringo_shuttle)]
+pub(super) use super::model::look_at_clock;
+
 /// Fires the timer if its deadline has passed.
+#[cfg(not(ringo_shuttle))]
 pub(super) fn look_at_clock(cpu: &Cpu) {
     cpu.drops_to_look.set(DROPS_PER_LOOK);
     let deadline_ns = cpu.deadline_ns.get();

@@ -22,7 +22,15 @@ pub(super) fn clock_base_ns() -> u64 {
     *BASE_NS.get_or_init(raw_ns)
 }
 
+#[cfg(ringo_shuttle)]
+pub use super::model::now_ns;
+
+/// In models, by how much time goes on at each look at the clock.
+#[cfg(ringo_shuttle)]
+pub(super) const STEP_NS: u64 = 2_000;
+
 /// Nanoseconds since the process asked first; never goes back, the same on all threads.
+#[cfg(not(ringo_shuttle))]
 #[inline]
 pub fn now_ns() -> u64 {
     let base = clock_base_ns();

@@ -1,11 +1,11 @@
-//! What every layer of the kernel stands on: atomics that loom can replace, guards that prove a state, ranked locks,
+//! What every layer of the kernel stands on: atomics that loom and shuttle can replace, guards that prove a state, ranked locks,
 //! random numbers, the configuration.
 #![cfg_attr(ringo_kernel, no_std)]
 
 pub mod config;
 pub mod guard;
 pub mod lock;
-#[cfg(ringo_loom)]
+#[cfg(any(ringo_loom, ringo_shuttle))]
 mod model_lock;
 pub mod mutant;
 pub mod rng;

@@ -44,7 +44,7 @@ pub enum Rank {
 
 impl Rank {
     /// The ranks in their order.
-    #[cfg(all(debug_assertions, not(ringo_loom)))]
+    #[cfg(all(debug_assertions, not(any(ringo_loom, ringo_shuttle))))]
     const ALL: [Rank; 11] = [
         Self::Timer,
         Self::Channel,
@@ -60,13 +60,13 @@ impl Rank {
     ];
 }
 
-#[cfg(not(ringo_loom))]
+#[cfg(not(any(ringo_loom, ringo_shuttle)))]
 type Inner<T> = spin::mutex::SpinMutex<T>;
-#[cfg(ringo_loom)]
+#[cfg(any(ringo_loom, ringo_shuttle))]
 type Inner<T> = crate::model_lock::ModelLock<T>;
-#[cfg(not(ringo_loom))]
+#[cfg(not(any(ringo_loom, ringo_shuttle)))]
 type InnerGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T>;
-#[cfg(ringo_loom)]
+#[cfg(any(ringo_loom, ringo_shuttle))]
 type InnerGuard<'a, T> = crate::model_lock::ModelGuard<'a, T>;
 
 /// A spin lock that keeps preemption off while it is held.
@@ -94,7 +94,7 @@ impl<T> SpinLock<T> {
     pub fn lock(&self) -> SpinGuard<'_, T> {
         let count = PreemptGuard::new();
         held::enter(self.rank);
-        #[cfg(not(ringo_loom))]
+        #[cfg(not(any(ringo_loom, ringo_shuttle)))]
         let data = {
             let mut round = 0;
             loop {
@@ -107,7 +107,7 @@ impl<T> SpinLock<T> {
                 }
             }
         };
-        #[cfg(ringo_loom)]
+        #[cfg(any(ringo_loom, ringo_shuttle))]
         let data = self.inner.lock();
         SpinGuard {
             lock: self,
@@ -141,7 +141,7 @@ impl<T> SpinLock<T> {
     }
 
     /// Is the lock held by anybody? Only a hint.
-    #[cfg(not(ringo_loom))]
+    #[cfg(not(any(ringo_loom, ringo_shuttle)))]
     pub fn is_locked(&self) -> bool {
         self.inner.is_locked()
     }
@@ -160,7 +160,7 @@ impl<'a, T> SpinGuard<'a, T> {
     /// G's state is `waiting` (I-G0).
     pub fn leave_locked(self) {
         let _left = ManuallyDrop::new(self);
-        #[cfg(ringo_loom)]
+        #[cfg(any(ringo_loom, ringo_shuttle))]
         // SAFETY: moved out once; `_left` is not dropped.
         unsafe { core::ptr::read(&raw const *_left.data) }.give_up();
     }
@@ -217,13 +217,13 @@ pub fn preempt_at_unlock(n: u32) {
 /// The lock is free, preemption is still off.
 #[inline(always)]
 fn at_unlock() {
-    #[cfg(all(debug_assertions, not(ringo_loom)))]
+    #[cfg(all(debug_assertions, not(any(ringo_loom, ringo_shuttle))))]
     if PREEMPT_EVERY.load(Relaxed) != 0 {
         preempt_now_and_then()
     }
 }
 
-#[cfg(all(debug_assertions, not(ringo_loom)))]
+#[cfg(all(debug_assertions, not(any(ringo_loom, ringo_shuttle))))]
 #[cold]
 fn preempt_now_and_then() {
     static RELEASES: AtomicU32 = AtomicU32::new(0);
@@ -234,7 +234,7 @@ fn preempt_now_and_then() {
 }
 
 /// Which ranks this CPU holds: I-RANK, checked in debug builds of the kernel and of the host machine.
-#[cfg(all(debug_assertions, not(ringo_loom)))]
+#[cfg(all(debug_assertions, not(any(ringo_loom, ringo_shuttle))))]
 mod held {
     use super::Rank;
 
@@ -292,7 +292,7 @@ mod held {
         store::set(rank as usize, n - 1)
     }
 }
-#[cfg(not(all(debug_assertions, not(ringo_loom))))]
+#[cfg(not(all(debug_assertions, not(any(ringo_loom, ringo_shuttle)))))]
 mod held {
     use super::Rank;
     #[inline(always)]
@@ -301,7 +301,7 @@ mod held {
     pub fn leave(_: Rank) {}
 }
 
-#[cfg(all(test, debug_assertions, not(ringo_loom)))]
+#[cfg(all(test, debug_assertions, not(any(ringo_loom, ringo_shuttle))))]
 mod tests {
     use super::{Rank, SpinLock};
 

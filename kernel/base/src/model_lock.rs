@@ -1,9 +1,12 @@
-//! What a [`SpinLock`](crate::SpinLock) is made of in model-checking builds: loom's mutex, for which a thread that waits is
-//! blocked, so that loom sees deadlocks; and what parking needs beyond it, a lock that is released without its guard.
+//! What a [`SpinLock`](crate::SpinLock) is made of in model-checking builds: loom's or shuttle's mutex, for which a thread that
+//! waits is blocked, so that they see deadlocks; and what parking needs beyond it, a lock that is released without its guard.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
+#[cfg(ringo_loom)]
 use loom::sync::{Mutex, MutexGuard};
+#[cfg(ringo_shuttle)]
+use shuttle::sync::{Mutex, MutexGuard};
 
 /// A lock around a value.
 pub(crate) struct ModelLock<T> {
@@ -25,12 +28,14 @@ pub(crate) struct ModelGuard<'a, T> {
 }
 
 impl<T> ModelLock<T> {
-    /// A free lock.
-    pub fn new(value: T) -> Self {
-        Self {
-            lock: Mutex::new(()),
-            value: UnsafeCell::new(value),
-            given_up: UnsafeCell::new(None),
+    crate::const_fn! {
+        /// A free lock.
+        pub const fn new(value: T) -> Self {
+            Self {
+                lock: Mutex::new(()),
+                value: UnsafeCell::new(value),
+                given_up: UnsafeCell::new(None),
+            }
         }
     }
 

@@ -14,7 +14,7 @@ pub fn order(name: &str, right: Ordering) -> Ordering {
 }
 
 /// Is the bug `name` planted in this run? Constantly false outside the model checker's builds.
-#[cfg(not(ringo_loom))]
+#[cfg(not(any(ringo_loom, ringo_shuttle)))]
 #[inline(always)]
 pub const fn mutant(_name: &str) -> bool {
     false
@@ -34,7 +34,7 @@ pub fn planted(number: u32) -> bool {
 }
 
 /// Is the bug `name` planted in this run? Named by the environment variable `RINGO_MUTANT`.
-#[cfg(ringo_loom)]
+#[cfg(any(ringo_loom, ringo_shuttle))]
 pub fn mutant(name: &str) -> bool {
     static PLANTED: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
     PLANTED

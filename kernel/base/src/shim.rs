@@ -1,9 +1,11 @@
 //! The shim: everything that a protocol does to shared memory goes through here, so that the model checker sees the
 //! same source as the kernel.
 //!
-//! `core`'s atomics in every ordinary build, loom's under `--cfg ringo_loom`.
+//! `core`'s atomics in every ordinary build, loom's under `--cfg ringo_loom`, shuttle's under `--cfg ringo_shuttle`. Loom
+//! explores all interleavings of a few steps, with the orderings that are written down; shuttle some of the whole scheduler's,
+//! picked at random, and takes each ordering for SeqCst: a fence that is missing is loom's to find.
 
-#[cfg(not(ringo_loom))]
+#[cfg(not(any(ringo_loom, ringo_shuttle)))]
 pub use core::{
     cell::Cell,
     hint::spin_loop,
@@ -23,6 +25,13 @@ pub use loom::{
         fence,
     },
 };
+#[cfg(ringo_shuttle)]
+pub use shuttle::{
+    hint::spin_loop,
+    sync::atomic::{
+        AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    },
+};
 
 /// A step of a loop that waits for another CPU.
 ///
@@ -30,7 +39,7 @@ pub use loom::{
 /// the only thread; so one round in 64 executes it.
 #[inline]
 pub fn spin_wait(round: u32) {
-    if cfg!(ringo_loom) || round % 64 == 63 {
+    if cfg!(any(ringo_loom, ringo_shuttle)) || round % 64 == 63 {
         spin_loop()
     }
 }

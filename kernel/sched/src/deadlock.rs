@@ -30,16 +30,17 @@ impl Sched {
         self.dead(text)
     }
 
-    #[cfg(not(ringo_loom))]
+    #[cfg(not(any(ringo_loom, ringo_shuttle)))]
     fn dead(&self, text: &str) -> ! {
         // SAFETY: schedulers live for ever (`Sched::new`).
         let s: &'static Sched = unsafe { &*(self as *const Sched) };
         (self.hooks.fatal)(s, "deadlock", format_args!("{text}"))
     }
     /// Models end when nobody is awake: they look at what was found then.
-    #[cfg(ringo_loom)]
+    #[cfg(any(ringo_loom, ringo_shuttle))]
     fn dead(&self, _: &str) -> bool {
-        crate::models::all_idle(self);
+        self.stopping.store(true, Release);
+        self.allm.iter().for_each(|m| self.notewakeup(m));
         false
     }
 }

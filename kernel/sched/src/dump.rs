@@ -94,7 +94,7 @@ impl fmt::Display for CreatedBy<'_> {
     }
 }
 
-#[cfg(all(test, not(ringo_loom)))]
+#[cfg(all(test, not(any(ringo_loom, ringo_shuttle))))]
 mod tests {
     use super::*;
 

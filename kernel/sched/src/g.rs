@@ -416,7 +416,7 @@ impl core::fmt::Debug for GRef {
     }
 }
 
-#[cfg(all(test, not(ringo_loom)))]
+#[cfg(all(test, not(any(ringo_loom, ringo_shuttle))))]
 mod tests {
     use super::*;
 

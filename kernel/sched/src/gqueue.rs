@@ -92,7 +92,7 @@ impl Default for GQueue {
     }
 }
 
-#[cfg(all(test, not(ringo_loom)))]
+#[cfg(all(test, not(any(ringo_loom, ringo_shuttle))))]
 mod tests {
     use super::*;
 

@@ -285,7 +285,7 @@ impl Sched {
         trace::emit(trace::Kind::Handoff, 0, p.id() as u32);
         let work = p.has_work() || self.runqsize() != 0;
         let nobody_looks = self.nmspinning() + self.npidle() == 0;
-        if self.gcwaiting.load(Relaxed) {
+        if self.gcwaiting.load(Relaxed) && !mutant("hand_on_while_stopping") {
             gl.stopwait -= 1;
             self.stopwait.store(gl.stopwait, Release);
             return;
@@ -390,7 +390,9 @@ impl Sched {
                 m.over_in_call.store(true, Relaxed)
             }
             m.set_p(None);
-            p.call.store(call_by(m), Release)
+            if !mutant("call_keeps_p") {
+                p.call.store(call_by(m), Release)
+            }
         }
         self.sysmon(m, now_ns);
         if p.call.load(Relaxed) == call_by(m) {

@@ -115,7 +115,9 @@ impl Sched {
         gl.midle &= !bit(i);
         if gl.poll_m == Some(i as u32) {
             gl.poll_m = None;
-            self.poll_until_ns.store(NEVER, Relaxed);
+            if !mutant("keeper_leaves_deadline") {
+                self.poll_until_ns.store(NEVER, Relaxed);
+            }
         }
     }
 
@@ -174,25 +176,32 @@ impl Sched {
     /// I1 for an M that spun: break the promise, then look at everything once more. True: work is there, and the M has
     /// a P again and spins.
     fn stop_spinning(&self, m: &M) -> bool {
+        let early = mutant("look_then_count") && self.work_anywhere();
         m.spinning.store(false, Relaxed);
         self.nmspinning.fetch_sub(1, SeqCst);
         if !mutant("recheck_no_fence") {
             fence(SeqCst); // I2, pairs with W2 in `wakep_many`
         }
         trace::point!("idle.recheck");
-        if mutant("no_recheck") {
-            return false;
-        }
+        let work = match () {
+            _ if mutant("no_recheck") => false,
+            _ if mutant("look_then_count") => early,
+            _ => self.work_anywhere(),
+        };
+        work && self.take_idle_p(m, true)
+    }
+
+    /// Does a G wait in the global queue, or on a P from which one may be stolen?
+    fn work_anywhere(&self) -> bool {
         // Acquire: pairs with the store in `globrunqget_batch`: Gs that left the global queue are seen in a ring, which is
         // looked at after it.
         let rings = self.cfg.steal != Steal::Off; // else what lies there is not this M's to take
-        let work = self.runqsize.load(Acquire) != 0
+        self.runqsize.load(Acquire) != 0
             || rings
                 && self
                     .allp
                     .iter()
-                    .any(|p| self.pidle.load(Relaxed) & bit(p.id()) == 0 && p.has_work());
-        work && self.take_idle_p(m, true)
+                    .any(|p| self.pidle.load(Relaxed) & bit(p.id()) == 0 && p.has_work())
     }
 
     /// Take an idle P, if there is one, and spin. If `work` was seen and there is none, an M that drops its P after this

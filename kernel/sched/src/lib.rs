@@ -38,7 +38,7 @@
 //! Invariants have names (I-…) and stand where they are kept. Atomics name the line that they pair with.
 #![cfg_attr(ringo_kernel, no_std)]
 // Models have no CPUs that halt, and so no use for some of what surrounds that.
-#![cfg_attr(ringo_loom, allow(dead_code, unused_imports))]
+#![cfg_attr(any(ringo_loom, ringo_shuttle), allow(dead_code, unused_imports))]
 
 pub mod bubble;
 mod clock;
@@ -73,13 +73,15 @@ mod sleep;
 mod steal;
 mod stw;
 mod sysmon;
-#[cfg(all(not(ringo_kernel), not(ringo_loom)))]
+#[cfg(not(any(ringo_kernel, ringo_loom, ringo_shuttle)))]
 pub mod testing;
 mod tick;
 pub mod timer;
 pub mod timers;
 mod wakep;
 mod wakeup;
+#[cfg(ringo_shuttle)]
+pub mod whole;
 
 pub use clock::{machine_now_ns, now_ns};
 pub use dump::{CreatedBy, GInfo};
@@ -100,6 +102,9 @@ pub use steal::StealOrder;
 pub use stw::StopReason;
 
 use base::PreemptGuard;
+
+/// Is a running G interrupted on this machine, by its CPU's timer and by other CPUs? In shuttle's models as on the bare machine.
+pub(crate) const INTERRUPTS: bool = cfg!(any(ringo_kernel, ringo_shuttle));
 
 /// The scheduler that the caller runs under.
 ///

@@ -79,7 +79,7 @@ impl G {
     pub(crate) fn waits_since(&self, m: &M) {
         let now_ns = if cfg!(ringo_loom) {
             0
-        } else if cfg!(ringo_kernel) {
+        } else if crate::INTERRUPTS {
             // At most a slice ahead: parking reads no clock. So a wait is never said to be longer than it is.
             m.next_tick_ns.load(Relaxed)
         } else {

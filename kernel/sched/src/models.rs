@@ -75,14 +75,6 @@ pub fn make_runnable(g: GRef) {
     g.set_status(GStatus::Dead, GStatus::Runnable)
 }
 
-/// All Ms are idle: the models' run ends as the host machine's does.
-pub(crate) fn all_idle(s: &Sched) {
-    s.stopping.store(true, Release);
-    for m in &s.allm {
-        s.notewakeup(m)
-    }
-}
-
 impl Sched {
     /// M `m` holds P `p`, which was idle. Before the threads of the model start.
     pub fn model_hold(&'static self, m: usize, p: usize, spinning: bool) -> &'static M {

@@ -123,7 +123,9 @@ impl P {
     /// Take all Gs out, in the order in which they would have run.
     pub(crate) fn drain(&self) -> GQueue {
         let mut q = GQueue::new();
-        while let Some(g) = self.wakeup.take_any() {
+        while let Some(g) = self.wakeup.take_any()
+            && !mutant("drain_no_woken")
+        {
             q.push_back(g)
         }
         while let Some((g, _)) = self.runq.get() {

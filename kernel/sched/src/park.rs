@@ -262,23 +262,30 @@ pub(crate) fn requeue_running(event: Event) -> *const arch::Context {
 fn requeue(event: Event) -> *const arch::Context {
     let m = m_on_g0();
     let s = m.sched();
-    let g = running(m);
-    s.dropg(m, g);
-    if !matches!(event, Event::Yielded | Event::YieldedLocally) {
-        g.stops_runnable() // who gives way asks for the wait (docs/adr/0008)
-    }
-    g.set_status(GStatus::Running, GStatus::Runnable);
-    match event {
-        Event::Preempted => g.traced(trace::Kind::GoPreempt, 0),
-        Event::Stopped => g.traced(trace::Kind::GoPreempt, 1),
-        Event::GaveWay => g.traced(trace::Kind::GoPreempt, 2),
-        _ => g.traced(trace::Kind::GoYield, 0),
-    }
-    s.runqput(m, g, event);
-    if s.main_started.load(Relaxed) {
-        s.wakep()
-    }
+    s.requeue(m, running(m), event);
     s.schedule(m)
+}
+
+impl Sched {
+    /// running → runnable, queued, and somebody woken for it.
+    #[inline(always)]
+    pub(crate) fn requeue(&self, m: &M, g: GRef, event: Event) {
+        self.dropg(m, g);
+        if !matches!(event, Event::Yielded | Event::YieldedLocally) {
+            g.stops_runnable() // who gives way asks for the wait (docs/adr/0008)
+        }
+        g.set_status(GStatus::Running, GStatus::Runnable);
+        match event {
+            Event::Preempted => g.traced(trace::Kind::GoPreempt, 0),
+            Event::Stopped => g.traced(trace::Kind::GoPreempt, 1),
+            Event::GaveWay => g.traced(trace::Kind::GoPreempt, 2),
+            _ => g.traced(trace::Kind::GoYield, 0),
+        }
+        self.runqput(m, g, event);
+        if self.main_started.load(Relaxed) {
+            self.wakep()
+        }
+    }
 }
 
 /// The calling G.

@@ -4,10 +4,11 @@
 //! stack, with preemption off; so does the drop of the last guard that finds work pending. It goes to g0 like any other
 //! switch, serves what is pending, and comes back to the same G or, at the end of its slice, to another.
 
-use crate::g::GStatus;
-use crate::m::count;
+use crate::g::{GRef, GStatus};
+use crate::m::{M, count};
 use crate::park::{requeue_running, try_current};
 use crate::policy::Event;
+use crate::sched::Sched;
 use crate::schedule::m_on_g0;
 use crate::wakeup::Verdict;
 use base::config::Preempt;
@@ -31,36 +32,46 @@ unsafe extern "C" fn safe_point_m(_: usize) -> *const arch::Context {
         1,
         "I-SWITCH: a safe point with a guard alive"
     );
-    count(&m.stats.safe_points);
-    if g.status() == GStatus::Syscall {
-        s.safe_point_in_call(m);
-        return &g.ctx;
+    match s.at_safe_point(m, g) {
+        Some(event) => requeue_running(event),
+        None => &g.ctx,
     }
-    if s.gcwaiting.load(Relaxed) {
-        return requeue_running(Event::Stopped);
-    }
-    if m.tray_len.load(Relaxed) != 0 {
-        return requeue_running(Event::YieldedLocally); // the G that is locked to this CPU goes first
-    }
-    let verdict = m.p().map_or(Verdict::GoOn, |p| s.serve_pending(m, p));
-    let event = match verdict {
-        Verdict::GoOn => return &g.ctx,
-        _ if s.cfg.preempt == Preempt::Off => return &g.ctx,
-        Verdict::SliceOver => {
-            m.fresh_slice.store(true, Relaxed);
-            count(&m.stats.preemptions);
-            Event::Preempted
+}
+
+impl Sched {
+    /// Serve what is pending. Why `g`, which `m` runs, gives its CPU up; `None`: it goes on.
+    #[inline]
+    pub(crate) fn at_safe_point(&self, m: &M, g: GRef) -> Option<Event> {
+        count(&m.stats.safe_points);
+        if g.status() == GStatus::Syscall {
+            self.safe_point_in_call(m);
+            return None;
         }
-        Verdict::GiveWay | Verdict::BehindOthers => {
-            count(&m.stats.gave_way);
-            if verdict == Verdict::GiveWay {
-                Event::GaveWay
-            } else {
-                Event::YieldedLocally
+        if self.gcwaiting.load(Relaxed) {
+            return Some(Event::Stopped);
+        }
+        if m.tray_len.load(Relaxed) != 0 {
+            return Some(Event::YieldedLocally); // the G that is locked to this CPU goes first
+        }
+        let verdict = m.p().map_or(Verdict::GoOn, |p| self.serve_pending(m, p));
+        match verdict {
+            Verdict::GoOn => None,
+            _ if self.cfg.preempt == Preempt::Off => None,
+            Verdict::SliceOver => {
+                m.fresh_slice.store(true, Relaxed);
+                count(&m.stats.preemptions);
+                Some(Event::Preempted)
+            }
+            Verdict::GiveWay => {
+                count(&m.stats.gave_way);
+                Some(Event::GaveWay)
+            }
+            Verdict::BehindOthers => {
+                count(&m.stats.gave_way);
+                Some(Event::YieldedLocally)
             }
         }
-    };
-    requeue_running(event)
+    }
 }
 
 /// Give way if the slice is over: for loops without calls on machines or settings that cannot interrupt them

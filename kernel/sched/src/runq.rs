@@ -21,7 +21,11 @@ use base::mutant::{mutant, order};
 use base::shim::{AtomicPtr, AtomicU32, Ordering::*};
 
 /// Slots of the ring (Go: `len(p.runq)`); small in models, so that it wraps.
-pub const RING: usize = if cfg!(ringo_loom) { 4 } else { 256 };
+pub const RING: usize = if cfg!(any(ringo_loom, ringo_shuttle)) {
+    4
+} else {
+    256
+};
 
 /// The ring and `runnext` of one P.
 pub struct RunQueue {
@@ -297,7 +301,7 @@ impl Default for RunQueue {
     }
 }
 
-#[cfg(all(test, not(ringo_loom)))]
+#[cfg(all(test, not(any(ringo_loom, ringo_shuttle))))]
 mod tests {
     use super::*;
 

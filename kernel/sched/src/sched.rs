@@ -196,7 +196,7 @@ impl Sched {
     /// Are Gs preempted at any instruction? Then each busy CPU serves its own P's timers on time.
     #[inline]
     pub(crate) fn cpus_tick(&self) -> bool {
-        cfg!(ringo_kernel) && self.cfg.preempt == Preempt::Async
+        crate::INTERRUPTS && self.cfg.preempt == Preempt::Async
     }
 
     /// Length of a slice.

@@ -6,10 +6,12 @@
 use crate::g::{GRef, GStatus};
 use crate::m::{M, count};
 use crate::p::P;
+use crate::policy::{self, Event, Place};
 use crate::sched::Sched;
 use crate::steal::Stolen;
 use crate::wakeup::Verdict;
 use base::config::Preempt;
+use base::mutant::mutant;
 use base::shim::Ordering::*;
 
 /// Every so many slices the global queue is looked at first, or two Gs that keep each other on the local queue would
@@ -109,7 +111,7 @@ impl Sched {
     /// Own timers first. A busy CPU is told by its timer interrupt; the host machine has to look at the clock.
     #[inline]
     fn look_at_timers(&self, m: &M, p: &P) {
-        if cfg!(ringo_kernel) {
+        if crate::INTERRUPTS {
             if arch::pending() != 0 && self.serve_pending(m, p) == Verdict::SliceOver {
                 // The slice ended between two Gs: who comes from `runnext` now does not inherit it.
                 m.fresh_slice.store(true, Relaxed);
@@ -125,10 +127,8 @@ impl Sched {
 
     #[inline]
     fn find_local(&self, m: &M, p: &P) -> Option<Found> {
-        // Not for the G that has just lost its slice: it would come straight back from the global queue's end, and whoever
-        // was to run now would wait for a third slice.
         let global_first =
-            p.schedtick().is_multiple_of(GLOBAL_EVERY) && !m.fresh_slice.load(Relaxed);
+            p.schedtick().is_multiple_of(GLOBAL_EVERY) && !self.global_has_the_last(m);
         let over = self.chain_is_over(m);
         // Where chains end by their length alone, those in the ring come before the global queue, which has its turn every so
         // many slices: or a G that yields would have the turn of the ring each time.
@@ -146,6 +146,15 @@ impl Sched {
             return Some(found);
         }
         p.runq.get().map(|(g, inherit)| Found { g, inherit })
+    }
+
+    /// Has a G just lost its slice and gone to the global queue? It would come straight back from there, and whoever was to
+    /// run now would wait for a third slice. Where the policy keeps such Gs on their P this says nothing about the global queue:
+    /// one that is alone on its P is never without having just lost its slice.
+    fn global_has_the_last(&self, m: &M) -> bool {
+        m.fresh_slice.load(Relaxed)
+            && (policy::place(&self.cfg, Event::Preempted) == Place::GlobalTail
+                || mutant("fresh_slice_starves"))
     }
 
     /// The chain is over: what comes behind `runnext`.
@@ -169,7 +178,7 @@ impl Sched {
     /// Does no clock end the slices of Gs that do not give way by themselves?
     #[inline]
     fn has_no_clock(&self) -> bool {
-        cfg!(not(ringo_kernel)) || self.cfg.preempt == Preempt::Off
+        !crate::INTERRUPTS || self.cfg.preempt == Preempt::Off
     }
 
     /// Is it time to look at the other Ps although there is work here? Gs that yield to each other keep a queue filled for

@@ -29,7 +29,7 @@ pub fn sleep_until_ns(deadline_ns: u64) {
 }
 
 /// On g0, state waiting: only now may the timer fire.
-unsafe fn arm_sleep(g: GRef, deadline_ns: usize) -> bool {
+pub(crate) unsafe fn arm_sleep(g: GRef, deadline_ns: usize) -> bool {
     let m = m_on_g0();
     if let Some(b) = g.bubble.get() {
         // SAFETY: the G waits for this timer alone, and its bubble lives as long as it does.

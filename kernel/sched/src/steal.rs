@@ -139,7 +139,7 @@ impl Sched {
     }
 }
 
-#[cfg(all(test, not(ringo_loom)))]
+#[cfg(all(test, not(any(ringo_loom, ringo_shuttle))))]
 mod tests {
     use super::{Policy, StealOrder};
     use std::collections::HashSet;

@@ -262,7 +262,7 @@ impl Sched {
     }
 
     /// The world stands: make it `n` Ps. The caller keeps its P, or gets P0 if its own is gone (Go: `procresize`).
-    fn procresize(&self, m: &M, n: usize) {
+    pub(crate) fn procresize(&self, m: &M, n: usize) {
         let before = self.procs() as usize;
         let own = m.p().expect("the caller holds a P");
         let keep = if own.id() < n { own } else { self.p_static(0) };
@@ -281,7 +281,9 @@ impl Sched {
         self.nprocs.store(n as u32, Relaxed);
         drop(gl);
         for i in n..before {
-            self.p_static(i).timers.move_to(&keep.timers)
+            if !mutant("resize_keeps_timers") {
+                self.p_static(i).timers.move_to(&keep.timers)
+            }
         }
         self.arm(m, keep)
     }

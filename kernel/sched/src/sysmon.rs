@@ -94,7 +94,7 @@ impl Sysmon {
 impl Sched {
     /// Is there anything for sysmon to do on this machine?
     fn has_sysmon(&self) -> bool {
-        cfg!(ringo_kernel) && self.cfg.sysmon && self.mcount() > 1
+        crate::INTERRUPTS && self.cfg.sysmon && self.mcount() > 1
     }
 
     /// When M0 has to look, or to print a line: NEVER for the others, and at rest.
@@ -170,7 +170,7 @@ impl Sched {
     }
 }
 
-#[cfg(all(test, not(ringo_loom)))]
+#[cfg(all(test, not(any(ringo_loom, ringo_shuttle))))]
 mod tests {
     use super::*;
 

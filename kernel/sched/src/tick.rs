@@ -13,7 +13,7 @@ use base::shim::Ordering::*;
 impl Sched {
     /// `m` just got `p`: its CPU ticks from now on.
     pub(crate) fn start_ticking(&self, m: &M, p: &P) {
-        if cfg!(not(ringo_kernel)) {
+        if !crate::INTERRUPTS {
             return; // nothing interrupts the host machine: timers are looked at between Gs
         }
         let now_ns = arch::now_ns();
@@ -29,7 +29,7 @@ impl Sched {
 
     /// Arm the CPU's timer for what comes first, unless it is.
     pub(crate) fn arm(&self, m: &M, p: &P) {
-        if cfg!(not(ringo_kernel)) {
+        if !crate::INTERRUPTS {
             return;
         }
         let next_tick_ns = m.next_tick_ns.load(Relaxed);

@@ -343,7 +343,7 @@ impl Heap {
     }
 }
 
-#[cfg(all(test, not(ringo_loom)))]
+#[cfg(all(test, not(any(ringo_loom, ringo_shuttle))))]
 mod tests {
     use super::*;
     use base::Rng;

@@ -1,5 +1,5 @@
 //! The whole scheduler on threads of the host machine.
-#![cfg(not(ringo_loom))]
+#![cfg(not(any(ringo_loom, ringo_shuttle)))]
 
 use base::config::{Config, Queue, Steal};
 use sched::testing::{run, run_with};

@@ -1,0 +1,243 @@
+//! Small models, explored by loom in all interleavings: `kernel/sched/tests/loom/` and `kernel/csp/tests/loom/`, built with
+//! `--cfg ringo_loom` in `target/loom`. By hand:
+//! `RUSTFLAGS="--cfg ringo_loom" RINGO_MUTANT=no_recheck cargo test --release --target-dir target/loom -p sched --test loom --
+//! --exact idle::make_against_idle`.
+
+use crate::TURN;
+use crate::harness::{Mutant, Program, in_parallel};
+
+/// How loom says that all threads are blocked: a wake-up was lost.
+const DEADLOCK: &str = "deadlock; threads";
+/// How loom says that something was handed over without ordering.
+const RACE: &str = "Causality violation";
+/// How loom says that a thread waits for ever in a loop.
+const ENDLESS: &str = "maximum number of branches";
+const LOST: &str = "times that G";
+const STATUS: &str = "was found";
+/// A G is readied that is awake.
+const READIED: &str = "is readied";
+/// A G goes on while somebody may still find it in a list.
+const LISTED: &str = "still in a list";
+
+/// What loom's models find.
+pub const MUTANTS: &[Mutant] = &[
+    ("ring_put_relaxed", "ring::each_once", LOST),
+    ("ring_tail_relaxed", "ring::each_once", LOST),
+    ("ring_get_no_cas", "ring::each_once", RACE),
+    ("ring_steal_no_cas", "ring::each_once", RACE),
+    (
+        "ring_consume_relaxed",
+        "ring::each_once_one_at_a_time",
+        RACE,
+    ),
+    ("runnext_put_relaxed", "ring::runnext_once", RACE),
+    ("runnext_steal_no_cas", "ring::runnext_once", RACE),
+    ("overflow_no_cas", "ring::overflow_once", RACE),
+    (
+        "runqempty_one_look",
+        "ring::never_looks_empty",
+        "looks empty",
+    ),
+    ("bubble_look_then_count", "bubble::wait_against_block", LOST),
+    (
+        "bubble_count_late",
+        "bubble::ready_against_idle",
+        "the waiter went on while another could run",
+    ),
+    ("park_after_commit", "park::park_against_ready", STATUS),
+    ("park_unlock_on_stack", "park::park_against_ready", STATUS),
+    ("wakep_no_fence", "idle::make_against_idle", DEADLOCK),
+    ("recheck_no_fence", "idle::make_against_idle", DEADLOCK),
+    ("no_recheck", "idle::make_against_idle", DEADLOCK),
+    ("recheck_no_woken", "idle::woken_against_idle", DEADLOCK),
+    ("stopm_no_look", "idle::make_against_transit", DEADLOCK),
+    (
+        "startm_no_needspinning",
+        "idle::make_against_transit",
+        DEADLOCK,
+    ),
+    ("no_needspinning", "idle::last_spinner_finds_work", DEADLOCK),
+    (
+        "needspinning_no_fence",
+        "idle::last_spinner_finds_work",
+        DEADLOCK,
+    ),
+    ("drop_no_fence", "idle::last_spinner_finds_work", DEADLOCK),
+    (
+        "resetspinning_no_wakep",
+        "idle::last_spinner_finds_work",
+        DEADLOCK,
+    ),
+    (
+        "recheck_no_needspinning",
+        "idle::spinner_finds_work_but_no_p",
+        DEADLOCK,
+    ),
+    ("runqsize_relaxed", "idle::batch_in_flight", DEADLOCK),
+    ("timer_no_fence", "idle::timer_against_timekeeper", DEADLOCK),
+    ("start_no_wakep", "idle::stop_against_idle", DEADLOCK),
+    ("drop_while_stopping", "idle::stop_against_idle", ENDLESS),
+    (
+        "transit_ignores_tray",
+        "locked::deliver_against_idle",
+        DEADLOCK,
+    ),
+    (
+        "tray_kept_without_p",
+        "locked::deliver_with_the_only_p",
+        LOST,
+    ),
+    (
+        "tray_kept_at_stop",
+        "locked::deliver_against_stop",
+        DEADLOCK,
+    ),
+    (
+        "locked_keeps_p",
+        "locked::park_locked_against_ready",
+        "two owners",
+    ),
+    ("retake_then_lock", "handoff::idle_m_retakes", LOST),
+    ("start_call_idle", "handoff::call_against_stop", DEADLOCK),
+    (
+        "reenter_anybodys",
+        "handoff::two_calls_on_one_p",
+        "two owners",
+    ),
+    (
+        "retake_no_cas",
+        "handoff::call_against_retake",
+        "two owners",
+    ),
+    ("park_unlock_early", "chan::send_against_receive", READIED),
+    ("send_no_recheck", "chan::send_against_receive", DEADLOCK),
+    ("recv_no_recheck", "chan::send_against_receive", DEADLOCK),
+    ("value_after_wake", "chan::send_against_receive", RACE),
+    (
+        "full_buffer_forgets_sender",
+        "chan::sender_waits_at_a_full_buffer",
+        DEADLOCK,
+    ),
+    ("close_in_two_steps", "chan::close_against_send", DEADLOCK),
+    (
+        "close_forgets_senders",
+        "chan::close_against_send",
+        DEADLOCK,
+    ),
+    (
+        "close_forgets_receivers",
+        "chan::close_against_receivers",
+        DEADLOCK,
+    ),
+    (
+        "batch_readies_one",
+        "chan::close_against_receivers",
+        DEADLOCK,
+    ),
+    ("last_sender_relaxed", "chan::last_sender_closes", RACE),
+    ("closed_relaxed", "chan::closed_at_a_glance", RACE),
+    (
+        "closed_before_empty",
+        "chan::try_receive_against_close",
+        "empty before it was closed",
+    ),
+    ("claim_no_cas", "select::two_wakers", READIED),
+    (
+        "pop_stops_at_a_loser",
+        "select::loser_is_passed_over",
+        DEADLOCK,
+    ),
+    ("select_unlock_early", "select::two_wakers", READIED),
+    ("select_leaves_one_listed", "select::two_wakers", LISTED),
+    (
+        "select_locks_unsorted",
+        "select::two_that_face_each_other",
+        DEADLOCK,
+    ),
+    ("select_locks_twice", "select::one_channel_twice", DEADLOCK),
+    ("mutex_lock_relaxed", "mutex::two_lock", RACE),
+    ("mutex_unlock_relaxed", "mutex::two_lock", RACE),
+    ("mutex_slow_unlock_relaxed", "mutex::three_lock", RACE),
+    ("mutex_waits_in_two_steps", "mutex::two_lock", DEADLOCK),
+    ("mutex_unlock_wakes_nobody", "mutex::two_lock", DEADLOCK),
+    ("mutex_clears_waiters", "mutex::three_lock", DEADLOCK),
+    ("mutex_stays_woken", "mutex::three_lock", DEADLOCK),
+    (
+        "mutex_hands_over_free",
+        "mutex::three_lock_and_starve",
+        RACE,
+    ),
+    (
+        "mutex_hands_over_unsaid",
+        "mutex::three_lock_and_starve",
+        DEADLOCK,
+    ),
+    (
+        "last_reader_forgets_writer",
+        "sync::readers_and_a_writer",
+        DEADLOCK,
+    ),
+    (
+        "readers_come_in_uncounted",
+        "sync::readers_and_a_writer",
+        RACE,
+    ),
+    ("writer_comes_in_unsaid", "sync::writers_and_a_reader", RACE),
+    ("cond_enlists_late", "sync::wait_against_signal", DEADLOCK),
+    ("cond_no_recheck", "sync::wait_against_signal", DEADLOCK),
+    ("cond_always_asleep", "sync::wait_against_signal", READIED),
+    ("acquire_in_two_steps", "sync::semaphore", DEADLOCK),
+    ("release_counts_twice", "sync::semaphore", "permits left"),
+    ("waitgroup_add_relaxed", "sync::wait_against_two_done", RACE),
+    (
+        "waitgroup_no_recheck",
+        "sync::wait_against_two_done",
+        DEADLOCK,
+    ),
+    ("waitgroup_glances", "sync::wait_against_two_done", DEADLOCK),
+    ("once_done_relaxed", "sync::once", RACE),
+    ("once_no_recheck", "sync::once", DEADLOCK),
+];
+
+/// Planted bugs that no model can find, with the reason: reviewed instead.
+pub const REVIEWED: &[(&str, &str)] = &[(
+    "ring_head_relaxed",
+    "lets a thief's read of a slot happen after the owner overwrote it; loom runs each thread's reads in their order",
+)];
+
+static LOOM: Program = Program::new(&["sched", "csp"], "loom", "--cfg ringo_loom");
+
+#[test]
+fn models_hold() {
+    let _one_at_a_time = TURN.lock();
+    let models = LOOM.list();
+    let runs = in_parallel(&models, |model| model.run(None));
+    println!(
+        "\n{:42} {:>14} {:>12} {:>8}",
+        "model", "interleavings", "preemptions", "seconds"
+    );
+    let mut failed = vec![];
+    for (model, ran) in models.iter().zip(&runs) {
+        let words: Vec<&str> = ran.report("RINGO-MODEL ").split_whitespace().collect();
+        match words[..] {
+            [_, n, _, k] if ran.passed => {
+                println!("{:42} {n:>14} {k:>12} {:8.1}", model.name, ran.seconds)
+            }
+            _ => failed.push(format!("{}: {}\n{}", model.name, ran.finding(), ran.output)),
+        }
+    }
+    assert!(
+        failed.is_empty(),
+        "models that failed:\n{}",
+        failed.join("\n")
+    );
+}
+
+#[test]
+fn planted_bugs_are_found() {
+    let _one_at_a_time = TURN.lock();
+    LOOM.must_find(MUTANTS);
+    for (mutant, why) in REVIEWED {
+        println!("{mutant:26} reviewed, not tested: {why}")
+    }
+}
