@@ -1,8 +1,8 @@
 //! A machine to boot, and what is to become of it.
 
-use crate::{DEFAULT, Mode, image, patience, table};
+use crate::{DEFAULT, Mode, host_image, image, patience, table};
 use libtest_mimic::{Failed, Trial};
-use ringo_runner::{Machine, Outcome};
+use ringo_runner::{HostMachine, Machine, Outcome};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,6 +29,9 @@ pub enum Expect {
 pub struct Case {
     area: &'static str,
     test: String,
+    /// `test`, or a name for several.
+    title: String,
+    on_host: bool,
     suffix: String,
     args: Vec<String>,
     smp: u32,
@@ -52,6 +55,8 @@ impl Case {
         Case {
             area,
             test: test.into(),
+            title: test.into(),
+            on_host: false,
             suffix: String::new(),
             args: Vec::new(),
             smp: 2,
@@ -70,6 +75,19 @@ impl Case {
         }
     }
 
+    /// Several tests of the image, one after the other in one boot.
+    pub fn several(area: &'static str, title: &str, tests: &[&str]) -> Case {
+        Case {
+            title: title.into(),
+            ..Case::new(area, &tests.join(","))
+        }
+    }
+
+    /// On threads of the host, as many as it would have CPUs. Nobody is preempted there.
+    pub fn host(mut self) -> Case {
+        self.on_host = true;
+        self
+    }
     /// Something for the name, to tell it from others of the same test.
     pub fn named(mut self, suffix: &str) -> Case {
         self.suffix = format!(" {suffix}");
@@ -162,9 +180,10 @@ impl Case {
         } else {
             format!(" [{}]", self.mode.name)
         };
+        let host = if self.on_host { " host" } else { "" };
         format!(
-            "{}::{}{} smp={}{mode}",
-            self.area, self.test, self.suffix, self.smp
+            "{}::{}{}{host} smp={}{mode}",
+            self.area, self.title, self.suffix, self.smp
         )
     }
 
@@ -174,25 +193,12 @@ impl Case {
     }
 
     fn run(&self) -> Result<(), String> {
-        let kernel = (self.kernel)()?;
-        let mut machine = Machine::new(kernel, &self.test);
-        machine.smp = self.smp;
-        machine.words = self
-            .mode
-            .words
-            .iter()
-            .map(ToString::to_string)
-            .chain(self.words.iter().cloned())
-            .collect();
-        machine.args = std::iter::once(self.test.clone())
-            .chain(self.args.iter().cloned())
-            .collect();
-        machine.timeout = Some(self.limit * patience() as u32);
-        machine.explain_triple_fault = false;
-        machine.check_events = self.events;
-        self.changes.iter().for_each(|change| change(&mut machine));
         for _ in 0..self.boots {
-            let outcome = machine.run().map_err(|e| e.to_string())?;
+            let outcome = if self.on_host {
+                self.run_on_host()?
+            } else {
+                self.boot()?
+            };
             let judged = self.judge_all(&outcome);
             table::record(
                 self.area,
@@ -205,6 +211,37 @@ impl Case {
             judged.map_err(|why| report(&why, &outcome))?;
         }
         Ok(())
+    }
+
+    fn all_words(&self) -> Vec<String> {
+        let of_mode = self.mode.words.iter().map(ToString::to_string);
+        of_mode.chain(self.words.iter().cloned()).collect()
+    }
+
+    fn all_args(&self) -> Vec<String> {
+        let test = std::iter::once(self.test.clone());
+        test.chain(self.args.iter().cloned()).collect()
+    }
+
+    fn boot(&self) -> Result<Outcome, String> {
+        let mut machine = Machine::new((self.kernel)()?, &self.title);
+        machine.smp = self.smp;
+        machine.words = self.all_words();
+        machine.args = self.all_args();
+        machine.timeout = Some(self.limit * patience() as u32);
+        machine.explain_triple_fault = false;
+        machine.check_events = self.events;
+        self.changes.iter().for_each(|change| change(&mut machine));
+        machine.run().map_err(|e| e.to_string())
+    }
+
+    fn run_on_host(&self) -> Result<Outcome, String> {
+        let mut machine = HostMachine::new(host_image()?, &self.title);
+        machine.smp = self.smp;
+        machine.words = self.all_words();
+        machine.args = self.all_args();
+        machine.timeout = Some(self.limit * patience() as u32);
+        machine.run().map_err(|e| e.to_string())
     }
 
     fn judge_all(&self, outcome: &Outcome) -> Result<(), String> {

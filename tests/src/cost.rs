@@ -1,7 +1,7 @@
 //! What a machine costs its host.
 
-use crate::image;
-use ringo_runner::Machine;
+use crate::{host_image, image};
+use ringo_runner::{HostMachine, Machine};
 use std::time::Duration;
 
 /// Processor time and time by the clock that a test of the image takes more with `key=long` than with `key=short`: what boot
@@ -34,7 +34,7 @@ pub fn cost_between(
     ))
 }
 
-/// The first share of a processor below `most` that `measure` finds, in a few attempts: a busy host makes the same work dearer, never
+/// The first cost (a share of a processor, a ratio of two costs) below `most` that `measure` finds, in a few attempts: a busy host makes the same work dearer, never
 /// cheaper.
 ///
 /// # Errors
@@ -51,9 +51,28 @@ pub fn cheapest(
         }
         shares.push(share)
     }
-    Err(format!(
-        "shares of a processor, all above {most}: {shares:.3?}"
-    ))
+    Err(format!("measured, all above {most}: {shares:.3?}"))
+}
+
+/// Processor time that a test of the image takes on threads of the host.
+///
+/// # Errors
+/// It does not build, or does not end well.
+pub fn host_cost(test: &str, smp: u32, args: &[(&str, u64)]) -> Result<Duration, String> {
+    let mut m = HostMachine::new(host_image()?, test);
+    m.smp = smp;
+    m.args = vec![test.into()];
+    m.args.extend(args.iter().map(|(k, n)| format!("{k}={n}")));
+    m.timeout = Some(Duration::from_secs(300));
+    let outcome = m.run().map_err(|e| e.to_string())?;
+    if outcome.exit == 0 {
+        Ok(outcome.cpu_time)
+    } else {
+        Err(format!(
+            "exit status {}\n{}{}",
+            outcome.exit, outcome.stdout, outcome.stderr
+        ))
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What the tests boot and run, each built once in a process.
 
-use ringo_runner::{BuildOptions, Root, build_kernel};
+use ringo_runner::{BuildOptions, Root, build_host, build_kernel};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Command;
@@ -20,6 +20,23 @@ pub fn root() -> Root {
 /// It does not compile; Cargo has then said why.
 pub fn image() -> Result<PathBuf, String> {
     build(&[])
+}
+
+/// The same tests as a program of the host, those left out that need the bare machine.
+///
+/// # Errors
+/// As [`image`].
+pub fn host_image() -> Result<PathBuf, String> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let make = || {
+        let options = BuildOptions {
+            checks: true,
+            ..BuildOptions::default()
+        };
+        build_host(&root(), "test-image", "test-image", &options)
+            .map_err(|e| format!("the test image for the host does not build: {e}"))
+    };
+    BUILT.get_or_init(make).clone()
 }
 
 /// The same with a planted bug (`--cfg ringo_bug="…"`), in a target folder of its own.

@@ -11,8 +11,8 @@ mod runner;
 mod table;
 
 pub use case::{Case, Expect, figure};
-pub use cost::{cheapest, cost_between};
-pub use image::{demo, image, mutant, root, runner};
+pub use cost::{cheapest, cost_between, host_cost};
+pub use image::{demo, host_image, image, mutant, root, runner};
 pub use ringo_runner::{Accel, Board, Input, Outcome};
 pub use runner::{RunnerOutput, run_runner};
 pub use table::{median, note, summary};

@@ -76,16 +76,16 @@ pub const fn never<T>() -> Receiver<T> {
 pub(crate) struct TickTo<T>(Weak<Chan<T>>);
 
 impl<T> TickTo<T> {
-    /// A tick; it is lost if the one before was not received yet, or nobody is left to receive.
-    pub(crate) fn send(&self, value: T) {
-        if let Some(chan) = self.0.upgrade() {
-            drop(chan.try_send(value))
-        }
+    /// A tick; it is lost if the one before was not received yet, or nobody is left to receive: false.
+    pub(crate) fn send(&self, value: T) -> bool {
+        self.0
+            .upgrade()
+            .is_some_and(|chan| chan.try_send(value).is_ok())
     }
 
     /// Takes the last tick back; false if it was received, or there was none.
     pub(crate) fn take_back(&self) -> bool {
-        self.0.upgrade().is_some_and(|chan| chan.try_recv().is_ok())
+        self.0.upgrade().is_some_and(|chan| chan.take().is_ok())
     }
 
     /// Whether anybody waits for a tick.

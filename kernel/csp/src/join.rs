@@ -132,6 +132,8 @@ impl<T> fmt::Debug for JoinHandle<T> {
 /// handle's drop takes it otherwise.
 pub(crate) struct Packet<T> {
     state: SpinLock<State<T>>,
+    /// The bubble of the goroutine, 0: none.
+    bubble: u64,
 }
 
 /// What the exit hook of a scope's goroutine owns.
@@ -159,6 +161,7 @@ impl<T> Packet<T> {
                     waiter: None,
                 },
             ),
+            bubble: sched::bubble::current_id(), // which it is born into
         }
     }
 
@@ -182,7 +185,9 @@ impl<T> Packet<T> {
         let mut state = self.state.lock();
         if !state.ended {
             state.waiter = Some(sched::current());
-            sched::current().blocks_durably();
+            if self.bubble == sched::bubble::current_id() {
+                sched::current().blocks_durably()
+            }
             sched::park_unlock(state, WaitReason::Join);
             state = self.state.lock();
         }

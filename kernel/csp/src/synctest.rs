@@ -17,9 +17,6 @@
 //!
 //! Channels of a bubble are for its goroutines alone. The clock of a whole program: `--set clock=virtual`.
 
-#[cfg(test)]
-mod tests;
-
 use core::panic::Location;
 
 /// Runs `f` as the first goroutine of a new bubble, and returns when all goroutines of it have ended (Go: `synctest.Test`).

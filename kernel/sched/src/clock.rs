@@ -58,6 +58,11 @@ fn virtual_now_ns() -> u64 {
     if let Some(ns) = crate::bubble::now_ns() {
         return ns;
     }
+    program_now_ns()
+}
+
+/// The same outside of all bubbles, wherever the caller is.
+pub fn program_now_ns() -> u64 {
     let guard = PreemptGuard::new();
     M::current(&guard).sched().timers_now_ns(arch::now_ns())
 }

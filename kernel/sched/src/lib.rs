@@ -83,7 +83,7 @@ mod wakeup;
 #[cfg(ringo_shuttle)]
 pub mod whole;
 
-pub use clock::{machine_now_ns, now_ns};
+pub use clock::{machine_now_ns, now_ns, program_now_ns};
 pub use dump::{CreatedBy, GInfo};
 pub use g::{ExitHook, G, GRef, GStatus, WaitReason};
 pub use gqueue::GQueue;

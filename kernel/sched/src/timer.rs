@@ -11,6 +11,12 @@
 //!     └────────────────────────────────────┘   └──┘
 //! ```
 //!
+//! A timer that fires again and again and whose tick nobody has taken *rests*: it has no entry, so that it wakes no CPU and hides
+//! no deadlock, until somebody takes the tick (Go 1.23 goes further: a channel's timer is in a heap only while a G waits there).
+//!
+//! **I-REST** Who takes the tick of a resting timer calls `tick_taken` afterwards: a timer rests only while a tick lies there, or
+//! its taker is on the way. Whether it rests is decided under the lock that `tick_taken` takes.
+//!
 //! **I-ENTRY** At most one entry of a timer is not stale: the one whose number `entry` holds. It changes under the
 //! timer's lock.
 //!
@@ -31,8 +37,9 @@ use core::panic::Location;
 /// What a timer does.
 pub trait Fire: Send + Sync {
     /// It is due. Called on g0 with preemption off and the timer locked: may send without waiting, ready Gs and start
-    /// some, must not park nor touch the timer.
-    fn fire(&self, now_ns: u64);
+    /// some, must not park nor touch the timer. False: the last time was not noticed yet, and this one is lost; there is no
+    /// point in another before [`Timer::tick_taken`].
+    fn fire(&self, now_ns: u64) -> bool;
 
     /// Take back what was sent and not received; true if there was something. Called with the timer locked.
     fn take_back(&self) -> bool {
@@ -58,6 +65,8 @@ pub struct Timer {
     set: SpinLock<Set>,
     /// Number of its living entry, 0: none (I-ENTRY).
     entry: AtomicU64,
+    /// Made in a bubble, whose clock it goes by; else by that of the program, whoever sets it.
+    in_bubble: bool,
     fire: Box<dyn Fire>,
 }
 
@@ -86,6 +95,19 @@ struct Set {
     /// Heap that the entry was put into.
     heap: Option<Home>,
     entries: u64,
+    /// I-REST: `when_ns` is that of the next beat.
+    rests: bool,
+}
+
+impl Set {
+    /// To the first beat after `now_ns`: those that were missed are left out, the others keep their time.
+    fn skip_beats(&mut self, now_ns: u64) {
+        let late_ns = now_ns - self.when_ns;
+        let beats = 1 + late_ns / self.period_ns;
+        self.when_ns = self
+            .when_ns
+            .saturating_add(self.period_ns.saturating_mul(beats))
+    }
 }
 
 impl Timer {
@@ -105,9 +127,11 @@ impl Timer {
                     entry_when_ns: 0,
                     heap: None,
                     entries: 0,
+                    rests: false,
                 },
             ),
             entry: AtomicU64::new(0),
+            in_bubble: crate::bubble::current_id() != 0,
             fire,
         }
     }
@@ -131,21 +155,19 @@ impl Timer {
         let guard = PreemptGuard::new();
         let m = M::current(&guard);
         let p = m.p().expect("a timer is set inside blocking()");
-        let bubble = crate::bubble::of_caller(m);
+        let bubble = self
+            .in_bubble
+            .then(|| crate::bubble::of_caller(m))
+            .flatten();
         let mut set = self.set.lock();
         let was_set = self.is_set();
         let taken_back = self.fire.take_back();
         (set.when_ns, set.period_ns) = (when_ns, period_ns);
+        set.rests = false; // what it rested for is taken back
         let mut earliest = false;
         if !was_set || when_ns < set.entry_when_ns {
-            self.forget_entry(&mut set);
-            set.entries += 1;
-            set.entry_when_ns = when_ns;
-            self.entry.store(set.entries, Release);
             let home = bubble.map_or(Home::P(&p.timers), Home::Bubble);
-            let first = home.timers().add_timer(when_ns, self, set.entries);
-            earliest = first && matches!(home, Home::P(_));
-            set.heap = Some(home)
+            earliest = self.new_entry(&mut set, home)
         }
         drop(set);
         if earliest {
@@ -154,11 +176,57 @@ impl Timer {
         was_set || taken_back
     }
 
+    /// Puts an entry into a heap. True: it is the earliest of a P.
+    fn new_entry(self: &Arc<Self>, set: &mut Set, home: Home) -> bool {
+        self.forget_entry(set);
+        set.entries += 1;
+        set.entry_when_ns = set.when_ns;
+        self.entry.store(set.entries, Release);
+        let first = home.timers().add_timer(set.when_ns, self, set.entries);
+        let earliest = first && matches!(home, Home::P(_));
+        set.heap = Some(home);
+        earliest
+    }
+
+    /// Somebody took what it sent: if it rests, it goes on with the next beat (I-REST).
+    pub fn tick_taken(self: &Arc<Self>) {
+        let guard = PreemptGuard::new();
+        let m = M::current(&guard);
+        let mut set = self.set.lock();
+        if !set.rests {
+            return;
+        }
+        set.rests = false;
+        // In a blocking call there is none of one's own.
+        let p = m.p().unwrap_or(&m.sched().allp[0]);
+        let bubble = self
+            .in_bubble
+            .then(|| crate::bubble::of_caller(m))
+            .flatten();
+        let now_ns = if bubble.is_some() {
+            crate::now_ns()
+        } else {
+            crate::program_now_ns()
+        };
+        if set.when_ns <= now_ns {
+            set.skip_beats(now_ns)
+        }
+        let home = bubble.map_or(Home::P(&p.timers), Home::Bubble);
+        let (earliest, when_ns) = (self.new_entry(&mut set, home), set.when_ns);
+        drop(set);
+        if earliest && m.p().is_some() {
+            m.sched().earlier_timer(m, p, when_ns)
+        } else if earliest {
+            m.sched().wake_timekeeper(when_ns)
+        }
+    }
+
     /// It fires no more. True: it was set, or what it sent last was not received yet and is taken back (Go: `stop`).
     pub fn stop(&self) -> bool {
         let mut set = self.set.lock();
         let was_set = self.is_set();
         self.forget_entry(&mut set);
+        set.rests = false;
         self.fire.take_back() || was_set
     }
 
@@ -211,22 +279,17 @@ impl Timer {
         }
         let fires = set.when_ns <= now_ns;
         if fires && set.period_ns != 0 {
-            // Ticks that were missed are left out, the others keep their beat.
-            let late_ns = now_ns - set.when_ns;
-            let beats = 1 + late_ns / set.period_ns;
-            set.when_ns = set
-                .when_ns
-                .saturating_add(set.period_ns.saturating_mul(beats))
+            set.skip_beats(now_ns)
         }
-        if fires && set.period_ns == 0 {
+        // It fires before it is in a heap again: then nobody meets that entry meanwhile.
+        let noticed = fires && self.fire.fire(now_ns);
+        set.rests = fires && !noticed && set.period_ns != 0;
+        if fires && (set.period_ns == 0 || set.rests) {
             self.entry.store(0, Release);
             set.heap = None
         } else {
             set.entry_when_ns = set.when_ns;
             heap.add_timer(set.when_ns, self, n);
-        }
-        if fires {
-            self.fire.fire(now_ns)
         }
         fires
     }

@@ -113,7 +113,7 @@ impl Timers {
     }
 
     /// How many will fire: a number that is right in the sum over all Ps.
-    pub(crate) fn live(&self) -> i64 {
+    pub fn live(&self) -> i64 {
         i64::from(self.len()) - i64::from(self.stale.load(Acquire))
     }
 

@@ -34,6 +34,8 @@ pub const TESTS: &[Test] = &[
     ("panic_while_printing", panic_while_printing),
     ("too_many_goroutines", too_many_goroutines),
     ("hang", hang),
+    ("panic_in_wait_group", panic_in_wait_group),
+    ("wait_group_below_zero", wait_group_below_zero),
 ];
 
 fn exit_from_goroutine() -> Outcome {
@@ -295,4 +297,28 @@ fn hang() -> Outcome {
     loop {
         core::hint::spin_loop()
     }
+}
+
+/// golang/go #76126: a panic of a goroutine of a group ends the program before whoever waits for the group goes on.
+fn panic_in_wait_group() -> Outcome {
+    let group = WaitGroup::new();
+    for i in 0..10 {
+        group.go(move || {
+            if i == 5 {
+                panic!("one of a group")
+            }
+        })
+    }
+    group.wait();
+    println!("the wait is over");
+    Ok(())
+}
+
+/// Go: WaitGroupMisuse.
+fn wait_group_below_zero() -> Outcome {
+    let group = WaitGroup::new();
+    group.add(1);
+    group.done();
+    group.done();
+    Ok(())
 }

@@ -15,6 +15,9 @@ pub const TESTS: &[Test] = &[
     ("bubble_channel_outside", bubble_channel_outside),
     ("bubble_nested", bubble_nested),
     ("bubble_cond_outside", bubble_cond_outside),
+    ("bubble_timer_outside", bubble_timer_outside),
+    ("bubble_func_outside", bubble_func_outside),
+    ("bubble_group_mixed", bubble_group_mixed),
 ];
 
 const S: Duration = Duration::from_secs(1);
@@ -117,6 +120,37 @@ fn bubble_channel_outside() -> Outcome {
     if let Some((tx, _rx)) = out.lock().take() {
         let _ = tx.try_send(1);
     }
+    Ok(())
+}
+
+/// Go: TimerFromInsideBubble: a timer of a bubble is stopped from outside.
+fn bubble_timer_outside() -> Outcome {
+    let out = Arc::new(Mutex::new(None));
+    let o = out.clone();
+    synctest::run(move || *o.lock() = Some(Timer::new(S)));
+    if let Some(timer) = out.lock().take() {
+        timer.stop();
+    }
+    Ok(())
+}
+
+/// The same for one that runs a function, and for setting it anew.
+fn bubble_func_outside() -> Outcome {
+    let out = Arc::new(Mutex::new(None));
+    let o = out.clone();
+    synctest::run(move || *o.lock() = Some(after_func(S, || ())));
+    if let Some(timer) = out.lock().take() {
+        timer.reset(S);
+    }
+    Ok(())
+}
+
+/// Go: WaitGroupMovedBetweenBubblesWithNonZeroCount: a group is counted up on both sides.
+fn bubble_group_mixed() -> Outcome {
+    let group = WaitGroup::new();
+    group.add(1);
+    let g = group.clone();
+    synctest::run(move || g.add(1));
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use ringo::prelude::*;
 pub const TESTS: &[Test] = &[
     ("chan_every_capacity", chan_every_capacity),
     ("chan_try_recv_race", chan_try_recv_race),
+    ("chan_closed_is_seen", chan_closed_is_seen),
     ("chan_pointers", chan_pointers),
     ("chan_barrier", chan_barrier),
     ("chan_fifo", chan_fifo),
@@ -111,6 +112,38 @@ fn chan_try_recv_race() -> Outcome {
     Ok(())
 }
 
+/// golang/go #32529: who looks after the close finds the last value or the end, never "not ready".
+fn chan_closed_is_seen() -> Outcome {
+    for round in 0..param("rounds", 2000) {
+        let (tx, rx) = chan::<u64>(1);
+        let closed = Arc::new(AtomicBool::new(false));
+        let looks = spawn({
+            let closed = closed.clone();
+            move || {
+                let mut got = 0;
+                loop {
+                    let was_closed = closed.load(Acquire);
+                    match rx.try_recv() {
+                        Ok(v) => got += v,
+                        Err(TryRecvError::Closed) => return Some(got),
+                        Err(TryRecvError::Empty) if was_closed => return None,
+                        Err(TryRecvError::Empty) => yield_now(),
+                    }
+                }
+            }
+        });
+        tx.send(1 + round).map_err(|e| e.to_string())?;
+        tx.close();
+        closed.store(true, Release);
+        let got = looks.join();
+        ensure!(
+            got == Some(1 + round),
+            "round {round}: {got:?} after the close"
+        );
+    }
+    Ok(())
+}
+
 /// Go: ChanSendInterface, ChanSendSelectBarrier: what pointers lead to arrives whole.
 fn chan_pointers() -> Outcome {
     let rounds = param("rounds", 200);
@@ -184,6 +217,7 @@ fn chan_fifo() -> Outcome {
     // Receivers that came one after the other are served in this order.
     let (tx, rx) = chan::<u64>(0);
     let order = Arc::new(Mutex::new(Vec::new()));
+    let before = ringo::metrics::read().goroutines.waiting;
     let gs: Vec<_> = (0..20)
         .map(|i| {
             let (rx, order) = (rx.clone(), order.clone());
@@ -191,7 +225,7 @@ fn chan_fifo() -> Outcome {
                 let v = rx.recv();
                 order.lock().push((i, v))
             });
-            while ringo::metrics::read().goroutines.waiting != i + 1 {
+            while ringo::metrics::read().goroutines.waiting != before + i + 1 {
                 sleep(Duration::from_micros(100))
             }
             g

@@ -10,11 +10,15 @@ use ringo::prelude::*;
 pub const TESTS: &[Test] = &[
     ("clock_ticker_stress", clock_ticker_stress),
     ("clock_many_on_one_ticker", clock_many_on_one_ticker),
+    ("clock_many_on_one_timer", clock_many_on_one_timer),
+    ("clock_sleep_zero", clock_sleep_zero),
+    ("clock_stop_result", clock_stop_result),
     ("clock_stop_stress", clock_stop_stress),
     ("clock_timeouts_race", clock_timeouts_race),
     ("clock_over_gomaxprocs", clock_over_gomaxprocs),
     ("clock_context_storm", clock_context_storm),
     ("clock_stopped_is_dead", clock_stopped_is_dead),
+    ("clock_unheard_is_dead", clock_unheard_is_dead),
     ("clock_func_at_once", clock_func_at_once),
     ("clock_virtual", clock_virtual),
     ("clock_virtual_deadlock", clock_virtual_deadlock),
@@ -71,6 +75,86 @@ fn clock_many_on_one_ticker() -> Outcome {
     let ticks: usize = gs.into_iter().map(JoinHandle::join).sum();
     figure!("ticks", ticks);
     ensure!(ticks > 0, "no tick came");
+    Ok(())
+}
+
+/// Go: MultiWakeupTimer: the same with a timer that each of them sets anew.
+fn clock_many_on_one_timer() -> Outcome {
+    let timer = Arc::new(Timer::new(Duration::from_nanos(1)));
+    let gs: Vec<_> = (0..gomaxprocs(0).max(2))
+        .map(|_| {
+            let timer = timer.clone();
+            spawn(move || {
+                (0..param("rounds", 1000))
+                    .filter(|_| {
+                        let rx = timer.receiver();
+                        let came = select! { recv(rx) -> _at => true, default(MS) => false };
+                        timer.reset(Duration::from_nanos(1));
+                        came
+                    })
+                    .count()
+            })
+        })
+        .collect();
+    let came: usize = gs.into_iter().map(JoinHandle::join).sum();
+    figure!("came", came);
+    ensure!(came > 0, "it never fired");
+    Ok(())
+}
+
+/// Go: SleepZeroDeadlock: sleeps of nothing while the world is stopped again and again.
+fn clock_sleep_zero() -> Outcome {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let gs: Vec<_> = (0..4)
+        .map(|_| {
+            spawn(|| {
+                let mut sleeps = 0u64;
+                while !STOP.load(Relaxed) {
+                    sleep(Duration::ZERO);
+                    sleeps += 1;
+                    if sleeps.is_multiple_of(16) {
+                        yield_now()
+                    }
+                }
+                sleeps
+            })
+        })
+        .collect();
+    for _ in 0..param("stops", 20) {
+        sched::this().with_world_stopped(sched::StopReason::Look, |_| ());
+        sleep(Duration::from_micros(50));
+    }
+    STOP.store(true, Relaxed);
+    let sleeps: u64 = gs.into_iter().map(JoinHandle::join).sum();
+    figure!("sleeps_of_nothing", sleeps);
+    Ok(())
+}
+
+/// Go: StopResult, ResetResult: of two timers that are due together one is received. To stop the other, or to set it anew, says
+/// that nobody got its value, be it about to fire, firing, or done with it; and nobody gets it.
+fn clock_stop_result() -> Outcome {
+    let due = Duration::from_micros(200);
+    for anew in [false, true] {
+        let take_back = move |t: &Timer| if anew { t.reset(HOUR) } else { t.stop() };
+        let gs: Vec<_> = (0..20)
+            .map(|_| {
+                spawn(move || {
+                    (0..param("rounds", 30))
+                        .filter(|_| {
+                            let (a, b) = (Timer::new(due), Timer::new(due));
+                            let other = select! {
+                                recv(a.receiver()) -> _at => b,
+                                recv(b.receiver()) -> _at => a,
+                            };
+                            !take_back(&other) || other.receiver().try_recv().is_ok()
+                        })
+                        .count()
+                })
+            })
+            .collect();
+        let wrong: usize = gs.into_iter().map(JoinHandle::join).sum();
+        ensure!(wrong == 0, "{wrong} answers were wrong, anew: {anew}");
+    }
     Ok(())
 }
 
@@ -152,6 +236,7 @@ fn clock_over_gomaxprocs() -> Outcome {
 
 /// Contexts with deadlines that are made, ended and forgotten by all CPUs at once.
 fn clock_context_storm() -> Outcome {
+    let before = num_goroutine();
     let (root, end) = Context::background().with_cancel();
     let ended = Arc::new(AtomicU64::new(0));
     let gs: Vec<_> = (0..4 * num_cpu() as u64)
@@ -178,7 +263,7 @@ fn clock_context_storm() -> Outcome {
     gs.into_iter().for_each(JoinHandle::join);
     end.cancel();
     // The functions' goroutines are on their way out; if one stays, the harness's clock ends this.
-    while ended.load(Relaxed) < all || num_goroutine() > 1 {
+    while ended.load(Relaxed) < all || num_goroutine() > before {
         sleep(MS)
     }
     Ok(())
@@ -193,6 +278,13 @@ fn clock_stopped_is_dead() -> Outcome {
     ticker.stop();
     timer.recv();
     Err("a stopped timer fired".to_owned())
+}
+
+/// Nor does a ticker that nobody listens to.
+fn clock_unheard_is_dead() -> Outcome {
+    let _ticker = Ticker::new(MS);
+    never::<u8>().recv();
+    Err("something came".to_owned())
 }
 
 /// A function that is due at once runs, although nobody keeps the timer.

@@ -1,5 +1,6 @@
-//! Every test that needs a machine, as a function of one kernel image. A boot runs one: its first argument is the name,
-//! further ones are `key=number` (see [`param`]). `list` prints all names.
+//! Every test that needs a machine, as a function of one kernel image. A boot runs one, or some in turn: its first argument is
+//! the name, or several with commas between them, of which one that ends in `*` stands for all that begin so; further ones are
+//! `key=number` (see [`param`]). `list` prints all names.
 //!
 //! A test ends with status 0, or with 1 and what it found; those that end the machine by force do that. A test that
 //! hangs has failed as well: the harness has the clock, this side counts.
@@ -17,6 +18,7 @@ mod burden;
 mod chan_programs;
 mod chans;
 mod clocks;
+mod conds;
 #[cfg(ringo_kernel)]
 mod core_walk;
 mod disk;
@@ -40,12 +42,14 @@ mod pairs;
 mod policy;
 mod preempt;
 mod queues;
+mod reach;
 #[cfg(ringo_kernel)]
 mod regs;
 mod rwmutex;
 mod sched_fair;
 mod sched_life;
 mod selects;
+mod shared;
 mod soak;
 #[cfg(ringo_kernel)]
 mod stacks;
@@ -86,6 +90,7 @@ const AREAS: &[&[Test]] = &[
     chan_programs::TESTS,
     chans::TESTS,
     clocks::TESTS,
+    conds::TESTS,
     burden::TESTS,
     selects::TESTS,
     syncs::TESTS,
@@ -104,6 +109,7 @@ const AREAS: &[&[Test]] = &[
     pairs::TESTS,
     preempt::TESTS,
     queues::TESTS,
+    reach::TESTS,
     rwmutex::TESTS,
     sched_fair::TESTS,
     sched_life::TESTS,
@@ -115,24 +121,68 @@ const AREAS: &[&[Test]] = &[
     wakeup::TESTS,
 ];
 
-fn tests() -> impl Iterator<Item = Test> {
-    AREAS.iter().chain(BARE).copied().flatten().copied()
+/// How a test says what it found.
+#[derive(Clone, Copy)]
+enum Run {
+    /// By its answer.
+    Answers(fn() -> Outcome),
+    /// By a panic.
+    Panics(fn()),
+}
+
+impl Run {
+    fn run(self) -> Outcome {
+        match self {
+            Run::Answers(f) => f(),
+            Run::Panics(f) => {
+                f();
+                Ok(())
+            }
+        }
+    }
+}
+
+fn tests() -> impl Iterator<Item = (&'static str, Run)> {
+    let own = AREAS.iter().chain(BARE).copied().flatten();
+    let own = own.map(|&(name, f)| (name, Run::Answers(f)));
+    own.chain(shared::tests().map(|(name, f)| (name, Run::Panics(f))))
+}
+
+/// The tests that `names` asks for.
+fn chosen(names: &str) -> Result<Vec<(&'static str, Run)>, String> {
+    let mut chosen = Vec::new();
+    for name in names.split(',') {
+        let before = chosen.len();
+        chosen.extend(tests().filter(|(n, _)| match name.strip_suffix('*') {
+            Some(head) => n.starts_with(head),
+            None => *n == name,
+        }));
+        if chosen.len() == before {
+            return Err(format!(
+                "there is no test {name}; the argument `list` names all"
+            ));
+        }
+    }
+    Ok(chosen)
 }
 
 fn main() -> Outcome {
     let mut words = args();
-    let name = words.next().unwrap_or_default();
+    let names = words.next().unwrap_or_default();
     param::set(words);
-    if name == "list" {
+    if names == "list" {
         tests().for_each(|(name, _)| println!("{name}"));
         return Ok(());
     }
-    match tests().find(|(n, _)| *n == name) {
-        Some((_, run)) => run(),
-        None => Err(format!(
-            "there is no test {name}; the argument `list` names all"
-        )),
+    let chosen = chosen(&names)?;
+    if let [(_, test)] = chosen[..] {
+        return test.run();
     }
+    for (name, test) in chosen {
+        println!("- {name}");
+        test.run().map_err(|why| format!("{name}: {why}"))?
+    }
+    Ok(())
 }
 
 /// Fails the test with a formatted sentence unless the condition holds.

@@ -140,14 +140,19 @@ fn select_is_fair() -> Outcome {
             rx
         })
         .collect();
+    // Dead ones between them change nothing (golang/go #21806, #22047).
+    let (dead, quiet) = (never::<()>(), chan::<()>(0));
     let mut seen = [0u64; 4];
     for _ in 0..n {
         let i = select! {
             recv(always[0]) -> _v => 0,
+            recv(dead) -> _v => 4,
             recv(always[1]) -> _v => 1,
             recv(always[2]) -> _v => 2,
+            recv(quiet.1) -> _v => 4,
             recv(always[3]) -> _v => 3,
         };
+        ensure!(i < 4, "a dead one was chosen");
         seen[i] += 1
     }
     figure!("least", seen.iter().min().copied().unwrap_or(0));

@@ -1,4 +1,5 @@
-//! `sync`: Go's tests (sync/*_test.go, runtime/sema_test.go), in our words. Readers and writers: `rwmutex.rs`.
+//! `sync`: Go's tests (sync/*_test.go, runtime/sema_test.go), in our words. Readers and writers: `rwmutex.rs`;
+//! conditions: `conds.rs`.
 
 use crate::param::param;
 use crate::wait::chance;
@@ -9,19 +10,17 @@ use ringo::prelude::*;
 /// The tests of this file.
 pub const TESTS: &[Test] = &[
     ("sync_handoff", sync_handoff),
+    ("sync_handed_over_runs_next", sync_handed_over_runs_next),
     ("sync_semaphore_hammer", sync_semaphore_hammer),
     ("sync_mutex_hammer", sync_mutex_hammer),
     ("sync_mutex_fairness", sync_mutex_fairness),
     ("sync_wait_group_rounds", sync_wait_group_rounds),
-    ("sync_cond_signal", sync_cond_signal),
-    ("sync_cond_generations", sync_cond_generations),
-    ("sync_cond_broadcast", sync_cond_broadcast),
-    ("sync_cond_race", sync_cond_race),
     ("sync_once_crowd", sync_once_crowd),
+    ("sync_once_goexit", sync_once_goexit),
 ];
 
-/// Go: SemaHandoff. With all Ps kept busy by those that yield, a lock that is handed over goes to the one that waits, not to
-/// the one that gave it: it comes at all, and in bounded time.
+/// golang/go #13086. With all Ps kept busy by those that yield, a lock goes to the one that waits after a while, not to the one
+/// that gave it: it comes at all, and in bounded time.
 fn sync_handoff() -> Outcome {
     static STOP: AtomicBool = AtomicBool::new(false);
     static TURNS: AtomicU64 = AtomicU64::new(0);
@@ -61,6 +60,64 @@ fn sync_handoff() -> Outcome {
     figure!("most_turns", most);
     // The lock is starving after 1 ms: five turns of 200 us and what a loaded host adds.
     ensure!(most < 1_000, "the other had {most} turns meanwhile");
+    Ok(())
+}
+
+/// Go: SemaHandoff. With all Ps kept busy by those that yield, whoever gets a starving lock handed over runs before the one that
+/// gave it goes on, in two of three tries at least.
+fn sync_handed_over_runs_next() -> Outcome {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let yielders: Vec<_> = (0..gomaxprocs(0))
+        .map(|_| {
+            spawn(|| {
+                while !STOP.load(Relaxed) {
+                    yield_now()
+                }
+            })
+        })
+        .collect();
+    let waiting = || ringo::metrics::read().goroutines.waiting;
+    let alone = waiting();
+    let until_it_waits = || {
+        while waiting() == alone {
+            yield_now()
+        }
+    };
+    let (mut tried, mut first) = (0, 0);
+    for _ in 0..param("rounds", 60) {
+        let (mutex, who) = (Arc::new(Mutex::new(())), Arc::new(AtomicU64::new(0)));
+        let held = mutex.lock();
+        let waiter = spawn({
+            let (mutex, who) = (mutex.clone(), who.clone());
+            move || {
+                let _held = mutex.lock();
+                _ = who.compare_exchange(0, 1, Relaxed, Relaxed)
+            }
+        });
+        until_it_waits();
+        let since = Instant::now();
+        while since.elapsed() < Duration::from_micros(1100) {
+            yield_now()
+        }
+        drop(held);
+        // It loses once more, having waited for over 1 ms: from then on the lock is handed over.
+        if let Some(held) = mutex.try_lock() {
+            until_it_waits();
+            drop(held);
+            _ = who.compare_exchange(0, 2, Relaxed, Relaxed);
+            tried += 1;
+            waiter.join();
+            first += u64::from(who.load(Relaxed) == 1)
+        } else {
+            waiter.join()
+        }
+    }
+    STOP.store(true, Relaxed);
+    yielders.into_iter().for_each(JoinHandle::join);
+    figure!("handed_over", tried);
+    figure!("ran_first", first);
+    ensure!(tried > 0, "the lock was never starving");
+    ensure!(3 * first >= 2 * tried, "{first} of {tried} ran first");
     Ok(())
 }
 
@@ -195,123 +252,6 @@ fn sync_wait_group_rounds() -> Outcome {
     Ok(())
 }
 
-/// What the tests of `Cond` share.
-struct Shared {
-    state: Mutex<State>,
-    cond: Cond,
-}
-
-#[derive(Default)]
-struct State {
-    waiting: u64,
-    woken: Vec<u64>,
-    go_on: bool,
-}
-
-fn shared() -> Arc<Shared> {
-    Arc::new(Shared {
-        state: Mutex::new(State::default()),
-        cond: Cond::new(),
-    })
-}
-
-/// `n` that wait one behind the other, in the order of their numbers.
-fn queue_up(shared: &Arc<Shared>, n: u64) -> WaitGroup {
-    let wg = WaitGroup::new();
-    for i in 0..n {
-        let s = shared.clone();
-        wg.go(move || {
-            let mut state = s.state.lock();
-            state.waiting += 1;
-            state = s.cond.wait(state);
-            state.woken.push(i)
-        });
-        // The lock is free only while it waits.
-        while shared.state.lock().waiting != i + 1 {
-            yield_now()
-        }
-    }
-    wg
-}
-
-/// Go: CondSignal: each signal wakes exactly one.
-fn sync_cond_signal() -> Outcome {
-    let shared = shared();
-    let n = param("waiters", 20);
-    let wg = queue_up(&shared, n);
-    for i in 1..=n {
-        shared.cond.notify_one();
-        while (shared.state.lock().woken.len() as u64) < i {
-            yield_now()
-        }
-        (0..20).for_each(|_| yield_now());
-        let woken = shared.state.lock().woken.len() as u64;
-        ensure!(woken == i, "{woken} woken by {i} signals");
-    }
-    shared.cond.notify_one(); // nobody is left
-    wg.wait();
-    Ok(())
-}
-
-/// Go: CondSignalGenerations: those that wait are woken in the order in which they came.
-fn sync_cond_generations() -> Outcome {
-    let shared = shared();
-    let n = param("waiters", 100);
-    let wg = queue_up(&shared, n);
-    for i in 1..=n {
-        shared.cond.notify_one();
-        while (shared.state.lock().woken.len() as u64) < i {
-            yield_now()
-        }
-    }
-    wg.wait();
-    let woken = core::mem::take(&mut shared.state.lock().woken);
-    ensure!(woken.iter().copied().eq(0..n), "woken as {woken:?}");
-    Ok(())
-}
-
-/// Go: CondBroadcast: all wake in each round.
-fn sync_cond_broadcast() -> Outcome {
-    for round in 0..param("rounds", 3) {
-        let shared = shared();
-        let n = param("waiters", 200);
-        let wg = queue_up(&shared, n);
-        shared.cond.notify_all();
-        wg.wait();
-        let woken = shared.state.lock().woken.len() as u64;
-        ensure!(woken == n, "round {round}: {woken} of {n} woke");
-    }
-    Ok(())
-}
-
-/// Go: Cond's Race: what is changed before the signal is seen after the wait, round after round.
-fn sync_cond_race() -> Outcome {
-    let shared = shared();
-    let rounds = param("rounds", 2000);
-    let s = shared.clone();
-    let other = spawn(move || {
-        for _ in 0..rounds {
-            let mut state = s.state.lock();
-            while !state.go_on {
-                state = s.cond.wait(state)
-            }
-            state.go_on = false;
-            state.waiting += 1;
-            s.cond.notify_all()
-        }
-    });
-    for i in 0..rounds {
-        let mut state = shared.state.lock();
-        state.go_on = true;
-        shared.cond.notify_all();
-        while state.waiting != i + 1 {
-            state = shared.cond.wait(state)
-        }
-    }
-    other.join();
-    Ok(())
-}
-
 /// Go: Once: ten callers at once, one run, and all see what it did.
 fn sync_once_crowd() -> Outcome {
     for round in 0..param("rounds", 200) {
@@ -333,5 +273,38 @@ fn sync_once_crowd() -> Outcome {
             ensure!(seen == 1, "round {round}: {seen} runs seen");
         }
     }
+    Ok(())
+}
+
+/// Go: Once whose function ends its goroutine: it has run, and no other runs. A value that was not made so is made by the next.
+fn sync_once_goexit() -> Outcome {
+    let (once, lock) = (Arc::new(Once::new()), Arc::new(OnceLock::<u32>::new()));
+    let (begun, has_begun) = chan::<()>(1);
+    let (o, l) = (once.clone(), lock.clone());
+    go(move || {
+        o.call_once(|| {
+            l.get_or_init(|| {
+                let _ = begun.send(());
+                (0..100).for_each(|_| yield_now());
+                goexit()
+            });
+        })
+    });
+    has_begun.recv();
+    let waits: Vec<_> = (0..5)
+        .map(|_| {
+            let (once, lock) = (once.clone(), lock.clone());
+            spawn(move || {
+                let mut ran = false;
+                once.call_once(|| ran = true);
+                (ran, *lock.get_or_init(|| 7))
+            })
+        })
+        .collect();
+    for g in waits {
+        let seen = g.join();
+        ensure!(seen == (false, 7), "ran again, and made: {seen:?}");
+    }
+    ensure!(once.is_completed(), "it is not done");
     Ok(())
 }

@@ -2,6 +2,21 @@
 
 use tests::{Case, DEFAULT, NO_NET};
 
+const STRESS: &[&str] = &[
+    "clock_ticker_stress",
+    "clock_many_on_one_ticker",
+    "clock_many_on_one_timer",
+    "clock_sleep_zero",
+    "clock_stop_result",
+    "clock_stop_stress",
+    "clock_timeouts_race",
+    "clock_over_gomaxprocs",
+    "clock_context_storm",
+    "clock_func_at_once",
+    "bubble_side_by_side",
+    "bubble_waits",
+];
+
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for (test, says) in [
@@ -23,36 +38,49 @@ pub fn cases() -> Vec<Case> {
         ),
         ("bubble_nested", "a bubble inside a bubble"),
         (
+            "bubble_timer_outside",
+            "a timer of a bubble is used from outside",
+        ),
+        (
+            "bubble_func_outside",
+            "a timer of a bubble is used from outside",
+        ),
+        (
+            "bubble_group_mixed",
+            "add called from inside and outside of a bubble",
+        ),
+        (
             "bubble_cond_outside",
             "a goroutine of a bubble is woken from outside by a condition",
         ),
     ] {
         for smp in [1, 2] {
-            all.push(Case::new("clock", test).smp(smp).exit(2).says(says));
+            let case = Case::new("clock", test).smp(smp).exit(2).says(says);
+            all.extend([case.clone(), case.host()]);
         }
     }
     for smp in [1, 2, 4] {
+        all.push(Case::several("clock", "stress", STRESS).smp(smp).host());
+        let shared = |title, tests: &[&str]| {
+            let case = Case::several("clock", title, tests).smp(smp);
+            [case.clone(), case.clone().mode(NO_NET), case.host()]
+        };
+        all.extend(shared("contexts", &["context_*"]));
+        all.extend(shared("bubbles", &["synctest_*"]));
+        // Some of these sleep for longer than others and see what has become of them: no business of a loaded host's.
+        let timers = shared("timers", &["timer_*"]);
+        all.extend(timers.map(|case| case.word("clock=virtual")));
         for mode in [DEFAULT, NO_NET] {
-            for test in [
-                "clock_ticker_stress",
-                "clock_many_on_one_ticker",
-                "clock_stop_stress",
-                "clock_timeouts_race",
-                "clock_over_gomaxprocs",
-                "clock_context_storm",
-                "clock_func_at_once",
-                "bubble_side_by_side",
-                "bubble_waits",
-            ] {
-                all.push(Case::new("clock", test).smp(smp).mode(mode));
+            all.push(Case::several("clock", "stress", STRESS).smp(smp).mode(mode));
+            for test in ["clock_stopped_is_dead", "clock_unheard_is_dead"] {
+                all.push(
+                    Case::new("clock", test)
+                        .smp(smp)
+                        .mode(mode)
+                        .exit(2)
+                        .says("all goroutines are asleep - deadlock!"),
+                );
             }
-            all.push(
-                Case::new("clock", "clock_stopped_is_dead")
-                    .smp(smp)
-                    .mode(mode)
-                    .exit(2)
-                    .says("all goroutines are asleep - deadlock!"),
-            );
             all.push(
                 Case::new("clock", "clock_virtual")
                     .smp(smp)

@@ -28,6 +28,7 @@ mod locked;
 mod memory;
 mod outside;
 mod programs;
+mod reach;
 mod regs;
 mod shell;
 mod soak;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         burden::cases(),
         fair::cases(),
         boots::cases(),
+        reach::cases(),
         life::cases(),
         switches::cases(),
         fatal::cases(),
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
     trials.extend(bad_input::trials());
     trials.extend(soak::trials());
     trials.extend(boots::trials());
+    trials.extend(reach::trials());
     trials.extend(outside::trials());
     trials.extend(idle::trials());
     let conclusion = libtest_mimic::run(&args, trials);

@@ -168,6 +168,7 @@ impl<T> Chan<T> {
         match unsafe { locked.recv_now(out) } {
             Received::Done(woken) => {
                 locked.unlock(woken);
+                self.tick_taken();
                 true
             }
             Received::Closed => {
@@ -212,6 +213,20 @@ impl<T> Chan<T> {
 
     /// Receives without waiting.
     pub(super) fn try_recv(&self) -> Result<T, TryRecvError> {
+        let value = self.take()?;
+        self.tick_taken();
+        Ok(value)
+    }
+
+    /// A value was taken from the buffer. If it was a tick, its timer may rest for want of that.
+    pub(super) fn tick_taken(&self) {
+        if let Some(timer) = &self.timer {
+            timer.tick_taken()
+        }
+    }
+
+    /// The same for the timer itself, which is locked.
+    pub(super) fn take(&self) -> Result<T, TryRecvError> {
         // Emptiness first, then `closed` (Go: `chanrecv`; the other order answered "not ready" on a closed channel,
         // golang/go #32529): open after it was seen empty means open and empty at the first read.
         if mutant("closed_before_empty") && !self.is_closed() && self.looks_empty() {

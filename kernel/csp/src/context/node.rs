@@ -152,7 +152,7 @@ impl Node {
         };
         drop(inner);
         if let Some(timer) = unused {
-            timer.stop();
+            timer.forget();
         }
     }
 
@@ -193,7 +193,7 @@ impl Node {
         drop(inner);
         self.done.close(); // I-ERR: after the error is there
         if let Some(timer) = timer {
-            timer.stop();
+            timer.forget();
         }
         children.into_values().rev().collect()
     }
@@ -231,7 +231,7 @@ impl Drop for Node {
         // The last handle is gone: nobody can see the deadline pass.
         let timer = self.inner.lock().timer.take();
         if let Some(timer) = timer {
-            timer.stop();
+            timer.forget();
         }
     }
 }

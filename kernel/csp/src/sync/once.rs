@@ -114,14 +114,6 @@ impl Once {
     }
 }
 
-#[cfg(test)]
-impl Once {
-    /// 0: its function has not been started.
-    pub(crate) fn state_for_test(&self) -> u32 {
-        self.state.load(Ordering::Acquire)
-    }
-}
-
 /// A function that is under way, in the frame that runs it.
 #[repr(C)]
 struct Running<'a> {

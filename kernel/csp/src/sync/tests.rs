@@ -246,37 +246,6 @@ fn once_runs_once_and_all_see_it_done() {
 }
 
 #[test]
-fn a_once_whose_function_goexits_has_run_and_a_value_is_made_by_the_next() {
-    sched::testing::run(2, 2, || {
-        let once = Arc::new(Once::new());
-        let lock = Arc::new(OnceLock::<u32>::new());
-        let (o, l) = (once.clone(), lock.clone());
-        crate::go(move || {
-            o.call_once(|| {
-                l.get_or_init(|| {
-                    (0..100).for_each(|_| sched::yield_now());
-                    crate::goexit()
-                });
-            })
-        });
-        while once.state_for_test() == 0 {
-            sched::yield_now()
-        }
-        let waits: Vec<_> = (0..5)
-            .map(|_| {
-                let (once, lock) = (once.clone(), lock.clone());
-                crate::spawn(move || {
-                    once.call_once(|| unreachable!());
-                    *lock.get_or_init(|| 7)
-                })
-            })
-            .collect();
-        assert!(waits.into_iter().all(|w| w.join() == 7));
-        assert!(once.is_completed());
-    });
-}
-
-#[test]
 fn once_lock_keeps_the_first_value() {
     run(2, 2, || {
         let alive = Arc::new(());

@@ -8,6 +8,7 @@ use base::{Rank, SpinLock};
 use core::fmt;
 use core::panic::Location;
 use core::ptr;
+use core::sync::atomic::AtomicU64;
 use sched::{ExitHook, WaitReason};
 
 /// Counts goroutines that are under way; [`wait`](WaitGroup::wait) returns when the count is 0. A clone is another
@@ -37,7 +38,8 @@ impl WaitGroup {
     ///
     /// # Panics
     ///
-    /// If the count falls below 0, or rises from 0 while somebody waits.
+    /// If the count falls below 0, or rises from 0 while somebody waits, or rises by some inside and some outside of a
+    /// [bubble](crate::synctest).
     #[track_caller]
     pub fn add(&self, n: i64) {
         self.counter.add(n);
@@ -92,6 +94,8 @@ pub(crate) struct Counter {
     count: AtomicI64,
     /// Length of `waiters`, for the look of `add`.
     waiting: AtomicUsize,
+    /// The [bubble](crate::synctest) in which the count rose from 0, 0: outside. Waiting is durable there.
+    bubble: AtomicU64,
     waiters: SpinLock<WaitQueue>,
 }
 
@@ -100,6 +104,7 @@ impl Default for Counter {
         Counter {
             count: AtomicI64::new(0),
             waiting: AtomicUsize::new(0),
+            bubble: AtomicU64::new(0),
             waiters: SpinLock::new(Rank::Channel, WaitQueue::new()),
         }
     }
@@ -108,6 +113,9 @@ impl Default for Counter {
 impl Counter {
     #[track_caller]
     pub(crate) fn add(&self, n: i64) {
+        if n > 0 {
+            self.count_in_bubble()
+        }
         // AcqRel: what the finished goroutines did happens before `wait` returns; pairs with its loads.
         let before = self
             .count
@@ -119,6 +127,18 @@ impl Counter {
         }
         if n < 0 && after == 0 {
             self.wake_all();
+        }
+    }
+
+    /// The count is about to rise: whose is it?
+    #[track_caller]
+    fn count_in_bubble(&self) {
+        let here = sched::bubble::current_id();
+        // Acquire: pairs with the AcqRel of `add`, before which this was called.
+        if self.count.load(Ordering::Acquire) == 0 {
+            self.bubble.store(here, Ordering::Relaxed)
+        } else if self.bubble.load(Ordering::Relaxed) != here {
+            misuse("add called from inside and outside of a bubble")
         }
     }
 
@@ -135,7 +155,9 @@ impl Counter {
         // SAFETY: `w` lives in this frame, which we leave only once it was popped.
         unsafe { waiters.push_back(&w) };
         self.waiting.fetch_add(1, Ordering::Release);
-        w.g.blocks_durably();
+        if self.bubble.load(Ordering::Relaxed) == sched::bubble::current_id() {
+            w.g.blocks_durably()
+        }
         sched::park_unlock(waiters, reason);
         if self.count.load(Ordering::Acquire) != 0 {
             misuse("reused before the previous wait has returned");

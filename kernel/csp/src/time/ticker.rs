@@ -1,12 +1,13 @@
 //! Tickers (Go: time/tick.go).
 
-use super::timer::{deadline_ns, ticking, wait_for_tick};
+use super::timer::{OfBubble, ticking, wait_for_tick};
 use super::{Duration, Instant, saturating_ns};
 use crate::chan::Receiver;
 use alloc::sync::Arc;
 
 /// Something that happens again and again: the moment is sent on its channel. Ticks that nobody received in time are
-/// left out; the others keep their beat.
+/// left out; the others keep their beat. While a tick lies there that nobody has taken, the ticker rests: it wakes no CPU and hides
+/// no deadlock.
 ///
 /// ```
 /// # sched::testing::run(2, 2, || {
@@ -20,6 +21,7 @@ use alloc::sync::Arc;
 pub struct Ticker {
     timer: Arc<sched::timer::Timer>,
     rx: Receiver<Instant>,
+    bubble: OfBubble,
 }
 
 impl Ticker {
@@ -30,7 +32,8 @@ impl Ticker {
     /// If `period` is zero; in a blocking call.
     pub fn new(period: Duration) -> Ticker {
         let (timer, rx) = ticking();
-        let ticker = Ticker { timer, rx };
+        let bubble = OfBubble::current();
+        let ticker = Ticker { timer, rx, bubble };
         ticker.reset(period);
         ticker
     }
@@ -46,7 +49,12 @@ impl Ticker {
     }
 
     /// No tick comes after this, not even one that was sent and not received (Go: `Ticker.Stop`).
+    ///
+    /// # Panics
+    ///
+    /// If it was made in a [bubble](crate::synctest) and the caller is not of it.
     pub fn stop(&self) {
+        self.bubble.check();
         self.timer.stop();
     }
 
@@ -54,9 +62,10 @@ impl Ticker {
     ///
     /// # Panics
     ///
-    /// If `period` is zero; in a blocking call.
+    /// If `period` is zero; in a blocking call; as [`stop`](Ticker::stop).
     pub fn reset(&self, period: Duration) {
         assert!(!period.is_zero(), "a ticker's period is zero");
-        self.timer.reset(deadline_ns(period), saturating_ns(period));
+        self.timer
+            .reset(self.bubble.deadline_ns(period), saturating_ns(period));
     }
 }

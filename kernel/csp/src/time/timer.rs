@@ -25,6 +25,36 @@ use sched::timer::Fire;
 pub struct Timer {
     timer: Arc<sched::timer::Timer>,
     rx: Receiver<Instant>,
+    bubble: OfBubble,
+}
+
+/// The bubble that a timer was made in.
+pub(super) struct OfBubble(u64);
+
+impl OfBubble {
+    /// The caller's.
+    pub(super) fn current() -> OfBubble {
+        OfBubble(sched::bubble::current_id())
+    }
+
+    /// Timers of a bubble are for its goroutines (Go: "stop of synctest timer from outside bubble").
+    pub(super) fn check(&self) {
+        if self.0 != 0 && self.0 != sched::bubble::current_id() {
+            panic!("a timer of a bubble is used from outside")
+        }
+    }
+
+    /// The moment `d` from now by the clock that the timer goes by, which is checked to be in reach.
+    pub(super) fn deadline_ns(&self, d: Duration) -> u64 {
+        self.check();
+        let now_ns = if self.0 == 0 {
+            sched::program_now_ns()
+        } else {
+            sched::now_ns()
+        };
+        // The last of all numbers stands for "never".
+        now_ns.saturating_add(saturating_ns(d)).min(u64::MAX - 1)
+    }
 }
 
 /// Sends the moment of firing.
@@ -44,7 +74,7 @@ pub(super) fn wait_for_tick(rx: &Receiver<Instant>) -> Instant {
 }
 
 impl Fire for Tick {
-    fn fire(&self, now_ns: u64) {
+    fn fire(&self, now_ns: u64) -> bool {
         self.0.send(Instant::from_ns(now_ns))
     }
     fn take_back(&self) -> bool {
@@ -63,9 +93,10 @@ struct Start<F> {
 }
 
 impl<F: FnMut() + Send + 'static> Fire for Start<F> {
-    fn fire(&self, _now_ns: u64) {
+    fn fire(&self, _now_ns: u64) -> bool {
         let f = self.f.clone();
         sched::newproc(move || f.lock().as_mut().map_or((), |f| f()), self.at);
+        true
     }
     fn drops_foreign(&self) -> bool {
         self.f.try_lock().is_none_or(|f| f.is_some())
@@ -79,14 +110,6 @@ impl<F: FnMut() + Send + 'static> Fire for Start<F> {
     }
 }
 
-/// The moment `d` from now, in ns since the machine's start.
-pub(crate) fn deadline_ns(d: Duration) -> u64 {
-    // The last of all numbers stands for "never".
-    sched::now_ns()
-        .saturating_add(saturating_ns(d))
-        .min(u64::MAX - 1)
-}
-
 impl Timer {
     /// A timer that fires once, `d` from now, on its channel (Go: `time.NewTimer`).
     ///
@@ -95,8 +118,9 @@ impl Timer {
     /// In a blocking call (`blocking(f)`); so do [`reset`](Timer::reset) and the other functions that set timers.
     pub fn new(d: Duration) -> Timer {
         let (timer, rx) = ticking();
-        timer.reset(deadline_ns(d), 0);
-        Timer { timer, rx }
+        let bubble = OfBubble::current();
+        timer.reset(bubble.deadline_ns(d), 0);
+        Timer { timer, rx, bubble }
     }
 
     /// The channel on which it fires; [`never()`](crate::never()) for one of [`after_func`]. The last receiver that is
@@ -112,13 +136,27 @@ impl Timer {
 
     /// Stops it. True: it was running, or what it sent was not received yet, and never will be (Go: `Timer.Stop`). False:
     /// it had fired, and what it sent was received or its function was started, or it was stopped before.
+    ///
+    /// # Panics
+    ///
+    /// If it was made in a [bubble](crate::synctest) and the caller is not of it.
     pub fn stop(&self) -> bool {
+        self.bubble.check();
         self.timer.stop()
     }
 
+    /// The same for whoever lets go of a timer of its own, wherever that happens.
+    pub(crate) fn forget(&self) {
+        self.timer.stop();
+    }
+
     /// Sets it to fire `d` from now. The answer is that of [`stop`](Timer::stop) (Go: `Timer.Reset`).
+    ///
+    /// # Panics
+    ///
+    /// As [`stop`](Timer::stop), and in a blocking call.
     pub fn reset(&self, d: Duration) -> bool {
-        self.timer.reset(deadline_ns(d), 0)
+        self.timer.reset(self.bubble.deadline_ns(d), 0)
     }
 }
 
@@ -163,6 +201,11 @@ pub fn after_func<F: FnMut() + Send + 'static>(d: Duration, f: F) -> Timer {
         at: Location::caller(),
     };
     let timer = sched::timer::Timer::new(Box::new(start));
-    timer.reset(deadline_ns(d), 0);
-    Timer { timer, rx: never() }
+    let bubble = OfBubble::current();
+    timer.reset(bubble.deadline_ns(d), 0);
+    Timer {
+        timer,
+        rx: never(),
+        bubble,
+    }
 }

@@ -98,8 +98,11 @@ impl<'a, T> RecvCase<'a, T> {
     pub fn finish(self) -> Option<Option<T>> {
         match self.stage {
             Stage::Open => None,
-            // SAFETY: `Done` means that a value was written.
-            Stage::Done => Some(Some(unsafe { self.out.assume_init() })),
+            Stage::Done => {
+                self.chan.inspect(|c| c.tick_taken());
+                // SAFETY: `Done` means that a value was written.
+                Some(Some(unsafe { self.out.assume_init() }))
+            }
             Stage::Closed => Some(None),
         }
     }

@@ -1,0 +1,155 @@
+//! What takes no memory: operations on a channel or a lock that nobody else wants, and parking on one. Counted by the allocator
+//! of this test program, which is alone in its process.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use csp::sync::{Cond, Mutex, RwLock, Semaphore, WaitGroup};
+use csp::time::{Duration, Timer, sleep};
+use csp::{chan, never, select, spawn};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+
+struct Counting;
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: `System` does it all; the count is beside it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Allocations of the whole process while `f` runs for the second time: what is kept for later is there then.
+fn second_time(mut f: impl FnMut()) -> u64 {
+    f();
+    let before = ALLOCATIONS.load(Relaxed);
+    f();
+    ALLOCATIONS.load(Relaxed) - before
+}
+
+const N: u32 = 1000;
+
+fn uncontended() {
+    let (tx, rx) = chan::<u64>(8);
+    let (quiet_tx, quiet) = chan::<u64>(0);
+    let channel = second_time(|| {
+        for i in 0..N.into() {
+            tx.send(i).unwrap();
+            tx.try_send(i).unwrap();
+            assert_eq!(rx.recv(), Some(i));
+            assert_eq!(rx.try_recv(), Ok(i));
+            assert!(quiet_tx.try_send(1).is_err());
+            select! { send(tx, i) -> r => r.unwrap(), recv(quiet) -> _v => unreachable!() }
+            select! { recv(rx) -> v => assert_eq!(v, Some(i)), recv(never::<u64>()) -> _v => unreachable!() }
+            select! { recv(rx) -> _v => unreachable!(), default => {} }
+        }
+    });
+    let (mutex, lock, semaphore) = (Mutex::new(0), RwLock::new(0), Semaphore::new(1));
+    let locks = second_time(|| {
+        for _ in 0..N {
+            *mutex.lock() += 1;
+            *mutex.try_lock().unwrap() += 1;
+            *lock.write() += 1;
+            assert!(*lock.read() > 0);
+            semaphore.acquire();
+            semaphore.release();
+        }
+    });
+    assert_eq!((channel, locks), (0, 0), "uncontended");
+}
+
+/// Another goroutine answers on one channel what comes on the other: each operation parks somebody.
+fn parked_on_channels() {
+    for cap in [0, 1] {
+        let ((ping, pings), (pong, pongs)) = (chan::<u32>(cap), chan::<u32>(cap));
+        let (_open, quiet) = chan::<u32>(0);
+        let partner = spawn({
+            let quiet = quiet.clone();
+            move || {
+                for v in &pings {
+                    select! { send(pong, v) -> r => r.unwrap(), recv(quiet) -> _v => {} }
+                }
+            }
+        });
+        let n = second_time(|| {
+            for i in 0..N {
+                ping.send(i).unwrap();
+                let v = select! { recv(pongs) -> v => v, recv(quiet) -> v => v };
+                assert_eq!(v, Some(i));
+            }
+        });
+        drop(ping);
+        partner.join();
+        assert_eq!(n, 0, "parked on channels of capacity {cap}");
+    }
+}
+
+/// Two goroutines hand a turn to each other over a mutex and a condition, and over two semaphores.
+fn parked_on_locks() {
+    let turn = Arc::new((Mutex::new(0u32), Cond::new()));
+    let sems = Arc::new((Semaphore::new(0), Semaphore::new(0)));
+    let take = |turn: &(Mutex<u32>, Cond), mine: u32| {
+        let mut now = turn.0.lock();
+        while *now % 2 != mine {
+            now = turn.1.wait(now)
+        }
+        *now += 1;
+        turn.1.notify_all()
+    };
+    let partner = spawn({
+        let (turn, sems) = (turn.clone(), sems.clone());
+        move || {
+            for _ in 0..2 * N {
+                take(&turn, 1);
+                sems.0.acquire();
+                sems.1.release()
+            }
+        }
+    });
+    let n = second_time(|| {
+        for _ in 0..N {
+            take(&turn, 0);
+            sems.0.release();
+            sems.1.acquire()
+        }
+    });
+    partner.join();
+    assert_eq!(n, 0, "parked on locks");
+}
+
+/// Sleeping, and waiting for a timer that there is already.
+fn parked_on_time() {
+    let (timer, us) = (Timer::new(Duration::ZERO), Duration::from_micros(1));
+    let wg = WaitGroup::new();
+    let sleeps = second_time(|| {
+        for _ in 0..50 {
+            sleep(us);
+            wg.wait()
+        }
+    });
+    assert_eq!(sleeps, 0, "parked on time");
+    timer.recv();
+}
+
+/// One test: others beside it would be counted too.
+#[test]
+fn nothing_is_allocated() {
+    let counted = second_time(|| drop(std::hint::black_box(Box::new(7))));
+    assert!(counted > 0, "the count counts");
+    for procs in [1, 2] {
+        sched::testing::run(procs, procs, || {
+            uncontended();
+            parked_on_channels();
+            parked_on_locks();
+            parked_on_time();
+        });
+    }
+}
