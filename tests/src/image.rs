@@ -60,6 +60,41 @@ pub fn demo(name: &str) -> Result<PathBuf, String> {
         .map_err(|e| format!("the demo {name} does not build: {e}"))
 }
 
+/// The kernel with all programs of `tests/differential` in it: optimised, with checks.
+///
+/// # Errors
+/// As [`image`].
+pub fn differential() -> Result<PathBuf, String> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let options = BuildOptions {
+        checks: true,
+        ..BuildOptions::default()
+    };
+    let make = || {
+        build_kernel(&root(), "differential", "differential", &options)
+            .map_err(|e| format!("the image of tests/differential does not build: {e}"))
+    };
+    BUILT.get_or_init(make).clone()
+}
+
+/// The same programs as a process of the host machine, built as a user's program is.
+///
+/// # Errors
+/// As [`image`].
+pub fn differential_on_host() -> Result<PathBuf, String> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let make = || {
+        build_host(
+            &root(),
+            "differential",
+            "differential",
+            &BuildOptions::default(),
+        )
+        .map_err(|e| format!("tests/differential does not build for the host: {e}"))
+    };
+    BUILT.get_or_init(make).clone()
+}
+
 type Built = Arc<OnceLock<Result<PathBuf, String>>>;
 
 fn build(flags: &[String]) -> Result<PathBuf, String> {

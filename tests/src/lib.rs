@@ -13,6 +13,8 @@ mod table;
 pub use case::{Case, Expect, figure};
 pub use cost::{cheapest, cost_between, host_cost};
 pub use image::{demo, host_image, image, mutant, root, runner};
+pub use image::{differential, differential_on_host};
+pub use ringo_runner::HostMachine;
 pub use ringo_runner::{Accel, Board, Input, Outcome};
 pub use runner::{RunnerOutput, run_runner};
 pub use table::{median, note, summary};

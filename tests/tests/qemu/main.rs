@@ -14,6 +14,7 @@ mod boots;
 mod burden;
 mod channels;
 mod clocks;
+mod differential;
 mod disk;
 mod dumps;
 mod exit_rules;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         wake::cases(),
         wakeup::cases(),
         channels::cases(),
+        differential::cases(),
         clocks::cases(),
         stacks::cases(),
         step::cases(),
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
         .map(tests::Case::trial)
         .collect();
     trials.extend(programs::trials());
+    trials.extend(differential::trials());
     trials.extend(shell::trials());
     trials.extend(bad_input::trials());
     trials.extend(soak::trials());
