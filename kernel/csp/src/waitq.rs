@@ -205,11 +205,17 @@ impl WaitQueue {
     /// Takes out all that can be claimed, in order. Those that are not asleep yet get their mark at once and need no
     /// readying.
     pub(crate) fn pop_all(&mut self) -> Batch {
+        self.pop_all_that(|_| ())
+    }
+
+    /// The same; `look` sees each of them.
+    pub(crate) fn pop_all_that(&mut self, look: impl Fn(&Popped)) -> Batch {
         let mut batch = Batch {
             list: WaitQueue::new(),
             len: 0,
         };
         while let Some(w) = self.pop() {
+            look(&w);
             if w.waiter().asleep.get() {
                 batch.len += 1;
                 // SAFETY: popped, so in no list; its G is parked until we ready it.
@@ -222,14 +228,15 @@ impl WaitQueue {
     }
 }
 
-/// A waiter that was popped: its G is parked and sees nothing until [`ready`](Popped::ready).
+/// A waiter that was popped: its G is parked, and so is there, until it is readied. One that is not asleep yet (`Cond::wait`)
+/// is there as long as the list's lock is held, which it takes before it goes on.
 #[must_use = "its G sleeps until it is readied"]
 pub(crate) struct Popped(*const Waiter);
 
 impl Popped {
     /// The waiter.
     pub(crate) fn waiter(&self) -> &Waiter {
-        // SAFETY: its G is parked, and only we may ready it.
+        // SAFETY: its G is parked, and only we may ready it; or we hold the lock (see the type).
         unsafe { &*self.0 }
     }
 

@@ -8,11 +8,15 @@
 
 #[path = "loom/chan.rs"]
 mod chan;
+#[path = "loom/context.rs"]
+mod context;
 #[path = "loom/mutex.rs"]
 mod mutex;
 #[path = "loom/select.rs"]
 mod select;
 #[path = "loom/sync.rs"]
 mod sync;
+#[path = "loom/timer.rs"]
+mod timer;
 #[path = "loom/world.rs"]
 mod world;

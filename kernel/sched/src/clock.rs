@@ -63,6 +63,14 @@ fn virtual_now_ns() -> u64 {
 
 /// The same outside of all bubbles, wherever the caller is.
 pub fn program_now_ns() -> u64 {
+    #[cfg(ringo_loom)]
+    return crate::models::read_clock();
+    #[cfg(not(ringo_loom))]
+    program_now_here()
+}
+
+#[cfg(not(ringo_loom))]
+fn program_now_here() -> u64 {
     let guard = PreemptGuard::new();
     M::current(&guard).sched().timers_now_ns(arch::now_ns())
 }

@@ -244,6 +244,14 @@ impl Sched {
         unsafe { self.add_timer(m, when_ns, f, arg) }
     }
 
+    /// What is due at `now_ns` on P `p` fires: a timer's call, on `m`, whoever's P it is.
+    pub fn model_run_timers(&self, m: &M, p: usize, now_ns: u64) -> u32 {
+        m.serving.store(true, Relaxed);
+        let ran = self.allp[p].timers.run_due(now_ns);
+        m.serving.store(false, Relaxed);
+        ran
+    }
+
     /// `m` is idle and keeps time: it wakes at `when_ns`. Before the threads of the model start.
     pub fn model_keeps_time(&'static self, m: usize, when_ns: u64) -> &'static M {
         let mut gl = self.lock.lock();

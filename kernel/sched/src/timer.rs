@@ -26,6 +26,7 @@
 use crate::bubble::Bubble;
 use crate::m::M;
 use crate::timers::Timers;
+use base::mutant::mutant;
 use base::shim::{AtomicU64, Ordering::*};
 use base::{PreemptGuard, Rank, SpinLock};
 
@@ -161,7 +162,7 @@ impl Timer {
             .flatten();
         let mut set = self.set.lock();
         let was_set = self.is_set();
-        let taken_back = self.fire.take_back();
+        let taken_back = !mutant("timer_reset_keeps_value") && self.fire.take_back();
         (set.when_ns, set.period_ns) = (when_ns, period_ns);
         set.rests = false; // what it rested for is taken back
         let mut earliest = false;
@@ -227,6 +228,9 @@ impl Timer {
         let was_set = self.is_set();
         self.forget_entry(&mut set);
         set.rests = false;
+        if mutant("timer_stop_keeps_value") {
+            return was_set;
+        }
         self.fire.take_back() || was_set
     }
 
@@ -273,7 +277,7 @@ impl Timer {
     /// Entry `n` of it was due and is out of `heap`. False: it did not fire.
     pub(crate) fn due(self: &Arc<Self>, heap: &Timers, n: u64, now_ns: u64) -> bool {
         let mut set = self.set.lock();
-        if !self.owns(n) {
+        if !self.owns(n) && !mutant("timer_fires_stale") {
             heap.uncount_stale();
             return false;
         }
@@ -281,8 +285,17 @@ impl Timer {
         if fires && set.period_ns != 0 {
             set.skip_beats(now_ns)
         }
+        if fires && mutant("timer_fires_unlocked") {
+            self.entry.store(0, Release);
+            drop(set);
+            return self.fire.fire(now_ns);
+        }
         // It fires before it is in a heap again: then nobody meets that entry meanwhile.
         let noticed = fires && self.fire.fire(now_ns);
+        if mutant("timer_rests_late") {
+            drop(set);
+            set = self.set.lock()
+        }
         set.rests = fires && !noticed && set.period_ns != 0;
         if fires && (set.period_ns == 0 || set.rests) {
             self.entry.store(0, Release);

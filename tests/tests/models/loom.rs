@@ -197,6 +197,41 @@ pub const MUTANTS: &[Mutant] = &[
     ("waitgroup_glances", "sync::wait_against_two_done", DEADLOCK),
     ("once_done_relaxed", "sync::once", RACE),
     ("once_no_recheck", "sync::once", DEADLOCK),
+    (
+        "context_asks_early",
+        "context::child_against_cancel",
+        "the child",
+    ),
+    (
+        "context_done_before_err",
+        "context::done_against_err",
+        "what is over has a reason",
+    ),
+    (
+        "timer_stop_keeps_value",
+        "timer::stop_against_fire",
+        "its tick was taken back",
+    ),
+    (
+        "timer_fires_unlocked",
+        "timer::stop_against_fire",
+        "its tick was taken back",
+    ),
+    (
+        "timer_reset_keeps_value",
+        "timer::reset_against_fire",
+        "its tick was taken back",
+    ),
+    (
+        "timer_rests_late",
+        "timer::receive_against_rest",
+        "timers that fire later",
+    ),
+    (
+        "timer_fires_stale",
+        "timer::stop_and_reset_against_fire",
+        "timers that fire later",
+    ),
 ];
 
 /// Planted bugs that no model can find, with the reason: reviewed instead.

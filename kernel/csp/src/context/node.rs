@@ -7,9 +7,10 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
+use base::mutant::mutant;
+use base::shim::{AtomicU8, Ordering::*};
 use base::{Rank, SpinLock};
 use core::panic::Location;
-use core::sync::atomic::{AtomicU8, Ordering::*};
 
 const ALIVE: u8 = 0;
 const CANCELED: u8 = 1;
@@ -79,8 +80,11 @@ impl Node {
         let node = Arc::new_cyclic(|this| {
             let parent = parent.and_then(|parent| {
                 let key = parent.add(Child::Node(this.clone()));
-                if key.is_none() {
-                    ended_above = parent.inner.lock().ended.clone()
+                if key.is_none() || mutant("context_asks_early") {
+                    ended_above = parent.inner.lock().ended.clone();
+                }
+                if mutant("context_asks_early") {
+                    drop(parent.inner.lock()) // a step: loom does not see that the node is not there yet
                 }
                 Some((parent, key?))
             });
@@ -102,7 +106,12 @@ impl Node {
             }
         });
         // Between `add` and here the parent could not reach a node that was not there yet: it is asked once more.
-        let ended = ended_above.or_else(|| node.parent.as_ref()?.0.inner.lock().ended.clone());
+        let again = || node.parent.as_ref()?.0.inner.lock().ended.clone();
+        let ended = if mutant("context_asks_early") {
+            ended_above
+        } else {
+            ended_above.or_else(again)
+        };
         if let Some((err, cause)) = ended {
             node.cancel(err, cause)
         }
@@ -186,6 +195,9 @@ impl Node {
             ContextError::Canceled => CANCELED,
             ContextError::DeadlineExceeded => DEADLINE_EXCEEDED,
         };
+        if mutant("context_done_before_err") {
+            self.done.close();
+        }
         // Release: pairs with the load in `err`.
         self.err.store(number, Release);
         let children = core::mem::take(&mut inner.children);

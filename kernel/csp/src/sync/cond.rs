@@ -94,9 +94,13 @@ impl Cond {
     }
 
     /// Wakes all that wait (Go: `Broadcast`).
+    ///
+    /// # Panics
+    ///
+    /// As [`notify_one`](Self::notify_one), if one of them is.
     pub fn notify_all(&self) {
         let mut waiters = self.waiters.lock();
-        let all = waiters.pop_all();
+        let all = waiters.pop_all_that(check_bubble);
         drop(waiters);
         all.ready(true);
     }

@@ -118,7 +118,7 @@ impl Raw {
             let now = sched::machine_now_ns();
             if w.since_ns == 0 {
                 w.since_ns = now;
-            } else if now - w.since_ns > STARVING_NS {
+            } else if now.saturating_sub(w.since_ns) > STARVING_NS {
                 self.word.fetch_or(STARVING, Ordering::Relaxed);
             }
             if woken == 0 {
@@ -213,7 +213,10 @@ impl Raw {
             return unlock_then_ready(list, first.fail());
         }
         unlock_then_ready(list, first.succeed());
-        sched::goyield();
+        // Whoever may not be switched away goes on: timers look at what they hold on g0, and so unlock there.
+        if arch::preempt_count() == 0 {
+            sched::goyield()
+        }
     }
 }
 

@@ -56,6 +56,30 @@ fn try_lock_fails_while_held_and_works_afterwards() {
     });
 }
 
+/// A starving mutex is handed over by somebody who must not be switched away, as timers do on g0: it just goes on.
+#[test]
+fn handed_over_with_preemption_off() {
+    run(1, 1, || {
+        let m = Arc::new(Mutex::new(0));
+        let held = m.lock();
+        let waiter = spawn({
+            let m = m.clone();
+            move || *m.lock() += 1
+        });
+        yield_now(); // it waits
+        sleep(Duration::from_millis(2));
+        drop(held); // it is woken, and is not first, and has waited for too long
+        let held = m.try_lock().expect("a newcomer is faster");
+        yield_now();
+        let off = base::PreemptGuard::new();
+        drop(held);
+        assert!(m.try_lock().is_none(), "it is the waiter's");
+        drop(off);
+        waiter.join();
+        assert_eq!(*m.lock(), 1);
+    });
+}
+
 #[test]
 fn a_late_comer_gets_the_mutex_in_bounded_time() {
     // Go: TestMutexFairness, golang/go #13086.

@@ -184,7 +184,8 @@ pub fn after(d: Duration) -> Receiver<Instant> {
 }
 
 /// Runs `f` in a goroutine of its own once `d` is over (Go: `time.AfterFunc`). The answer stops it or sets it anew;
-/// dropping it does neither. Set anew while `f` still runs, the next run waits for that one (Go's do not).
+/// dropping it does neither. Set anew while `f` still runs, the next run waits for that one (Go's do not); for ever if that one
+/// ended by [`goexit`](crate::goexit).
 ///
 /// ```
 /// # sched::testing::run(2, 2, || {

@@ -90,7 +90,7 @@ fn close_against_send() {
 /// Close against two receivers: both go on.
 #[test]
 fn close_against_receivers() {
-    explore(2, &["parked", "too late"], || {
+    explore(3, &["parked", "too late"], || {
         let (tx, rx) = chan::<Letter>(0);
         let receive = || {
             assert!(rx.recv().is_none());
@@ -120,7 +120,7 @@ fn close_against_close() {
 /// Each of two senders leaves something behind and drops its handle: who sees the channel closed sees both.
 #[test]
 fn last_sender_closes() {
-    explore(2, &["closed"], || {
+    explore(3, &["closed"], || {
         let (tx, rx) = chan::<()>(0);
         let (one, two) = (Watch::new(), Watch::new());
         let tx2 = tx.clone();

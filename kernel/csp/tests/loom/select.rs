@@ -100,7 +100,7 @@ fn one_channel_twice() {
 /// A value on each of two channels at once: one case wins, and the other's value stays where it is.
 #[test]
 fn two_wakers() {
-    explore(2, &["a", "b"], || {
+    explore(3, &["a", "b"], || {
         let ((to_a, a), (to_b, b)) = (chan::<Letter>(1), chan::<Letter>(1));
         gs([
             g(|| {
@@ -123,7 +123,7 @@ fn two_wakers() {
 /// or taken out by itself. The plain receiver behind it there gets the value.
 #[test]
 fn loser_is_passed_over() {
-    explore(2, &["done"], || {
+    explore(3, &["done"], || {
         let ((to_a, a), (to_b, b)) = (chan::<Letter>(0), chan::<Letter>(0));
         let a = &a;
         gs([
@@ -176,7 +176,7 @@ fn loser_is_nobody() {
 /// Close of both channels, one by one, against a select that receives on one and sends on the other.
 #[test]
 fn select_against_close() {
-    explore(2, &["receive", "send"], || {
+    explore(3, &["receive", "send"], || {
         let ((to_a, a), (to_b, b)) = (chan::<Letter>(0), chan::<Letter>(0));
         gs([
             g(|| {

@@ -85,7 +85,7 @@ fn wait_against_signal() {
 /// Two wait, and both are told.
 #[test]
 fn wait_against_broadcast() {
-    explore(2, &["it was true", "waited"], || {
+    explore(3, &["it was true", "waited"], || {
         let (ready, changed) = (Mutex::new(false), Cond::new());
         let wait = || {
             let mut r = ready.lock();
