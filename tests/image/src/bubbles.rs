@@ -15,6 +15,7 @@ pub const TESTS: &[Test] = &[
     ("bubble_channel_outside", bubble_channel_outside),
     ("bubble_nested", bubble_nested),
     ("bubble_cond_outside", bubble_cond_outside),
+    ("bubble_cond_outside_all", bubble_cond_outside_all),
     ("bubble_timer_outside", bubble_timer_outside),
     ("bubble_func_outside", bubble_func_outside),
     ("bubble_group_mixed", bubble_group_mixed),
@@ -162,6 +163,15 @@ fn bubble_nested() -> Outcome {
 
 /// Go: SynctestCondSignalFromNoBubble.
 fn bubble_cond_outside() -> Outcome {
+    wakes_from_outside(Cond::notify_one)
+}
+
+/// Go: SynctestCondBroadcastFromNoBubble.
+fn bubble_cond_outside_all() -> Outcome {
+    wakes_from_outside(Cond::notify_all)
+}
+
+fn wakes_from_outside(wake: fn(&Cond)) -> Outcome {
     static WAITS: Mutex<bool> = Mutex::new(false);
     static COND: Cond = Cond::new();
     go(|| {
@@ -180,6 +190,6 @@ fn bubble_cond_outside() -> Outcome {
     while !*WAITS.lock() {
         yield_now()
     }
-    COND.notify_one();
+    wake(&COND);
     Ok(())
 }
