@@ -83,7 +83,7 @@ pub fn launch(machine: &Machine) -> Result<Outcome> {
         accel::choose(&qemu, machine.accel)?
     };
     let root = Root::find()?;
-    let symbols = Arc::new(Symbols::read(&machine.kernel, root.path())?);
+    let symbols = Symbols::shared(&machine.kernel, root.path())?;
     let gdb_port = if machine.gdb {
         Some(free_port()?)
     } else {

@@ -1,8 +1,10 @@
 //! Names and lines for addresses of an ELF.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 use gimli::{EndianArcSlice, LittleEndian};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
@@ -32,11 +34,39 @@ pub struct Symbols {
     /// Where it is loaded. Debug information of what the linker has dropped claims addresses near 0.
     loaded: Vec<std::ops::Range<u64>>,
     lines: OnceLock<Option<Mutex<Lines>>>,
+    /// What [`Self::address_of`] was asked.
+    asked: Mutex<HashMap<String, Option<u64>>>,
     root: PathBuf,
     hashed: Option<(String, String)>,
 }
 
+/// What was read, by path, with the time at which the file was written and its size.
+type Known = HashMap<PathBuf, (Option<SystemTime>, u64, Arc<Symbols>)>;
+
 impl Symbols {
+    /// The same as [`Self::read`], but a file that this process has read already, and that is still the same, is not read again:
+    /// who boots one kernel a thousand times spends a good part of its time on that.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn shared(path: &Path, root: &Path) -> Result<Arc<Symbols>> {
+        static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+        let about = fs::metadata(path).doing(format_args!("read {}", path.display()))?;
+        let stamp = (about.modified().ok(), about.len());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get_or_insert_default();
+        if let Some((written, size, symbols)) = known.get(path)
+            && (*written, *size) == stamp
+            && written.is_some()
+        {
+            return Ok(symbols.clone());
+        }
+        let symbols = Arc::new(Symbols::read(path, root)?);
+        known.insert(path.to_path_buf(), (stamp.0, stamp.1, symbols.clone()));
+        Ok(symbols)
+    }
+
     /// Reads an ELF. Paths below `root` are shown without it.
     ///
     /// # Errors
@@ -76,6 +106,7 @@ impl Symbols {
             functions,
             loaded,
             lines: OnceLock::new(),
+            asked: Mutex::default(),
             root: root.to_path_buf(),
             hashed,
         })
@@ -83,10 +114,12 @@ impl Symbols {
 
     /// The address of a symbol that has this name in the ELF, as it stands there.
     pub fn address_of(&self, name: &str) -> Option<u64> {
-        object::File::parse(self.elf.as_slice())
-            .ok()?
-            .symbol_by_name(name)
-            .map(|symbol| symbol.address())
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let look = || {
+            let file = object::File::parse(self.elf.as_slice()).ok()?;
+            file.symbol_by_name(name).map(|symbol| symbol.address())
+        };
+        *asked.entry(name.to_string()).or_insert_with(look)
     }
 
     /// The function at `address`, from the symbol table alone.
@@ -282,6 +315,8 @@ mod tests {
             .find(|place| demangle(&place.name).ends_with("a_function_to_find"))
             .unwrap();
         assert_eq!(symbols.function(name.address), Some(demangle(&name.name)));
+        let shared = || Symbols::shared(&me, root.path()).unwrap();
+        assert!(Arc::ptr_eq(&shared(), &shared()));
         let text = symbols.describe(name.address + 1, true);
         assert!(
             text.starts_with(" in ") && text.contains("a_function_to_find ("),

@@ -23,6 +23,8 @@ const GS_SHOWN: usize = 1000;
 pub(crate) struct SchedTrace {
     next_ns: AtomicU64,
     period_ns: u64,
+    /// How often it was printed. CPU 0 alone writes it.
+    printed: AtomicU64,
 }
 
 impl SchedTrace {
@@ -33,6 +35,7 @@ impl SchedTrace {
         Self {
             next_ns: AtomicU64::new(next_ns),
             period_ns,
+            printed: AtomicU64::new(0),
         }
     }
 
@@ -44,6 +47,11 @@ impl SchedTrace {
 }
 
 impl Sched {
+    /// How often `schedtrace` has printed the scheduler's state.
+    pub fn schedtraces(&self) -> u64 {
+        self.schedtrace.printed.load(Relaxed)
+    }
+
     /// CPU 0 looks at the clock.
     pub(crate) fn schedtrace_if_due(&self, _m0: &M, now_ns: u64) {
         let t = &self.schedtrace;
@@ -51,7 +59,8 @@ impl Sched {
             return;
         }
         t.next_ns.store(now_ns + t.period_ns, Relaxed);
-        self.print_schedtrace(now_ns, self.cfg.scheddetail)
+        self.print_schedtrace(now_ns, self.cfg.scheddetail);
+        t.printed.store(t.printed.load(Relaxed) + 1, Relaxed)
     }
 
     #[cold]

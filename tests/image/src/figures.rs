@@ -20,6 +20,14 @@ pub const TESTS: &[Test] = &[
     ("latency_of_who_waits", latency_of_who_waits),
 ];
 
+/// Sleeps until `schedtrace` has printed so often.
+fn until_traced(times: u64) {
+    let enough = sched::this().schedtraces() + times;
+    while sched::this().schedtraces() < enough {
+        sleep(Duration::from_millis(5))
+    }
+}
+
 /// For the lines of `schedtrace`: everything idle, one G locked to its CPU.
 fn trace_idle() -> Outcome {
     let (tx, rx) = chan::<()>(0);
@@ -27,7 +35,7 @@ fn trace_idle() -> Outcome {
         lock_to_cpu();
         rx.recv();
     });
-    sleep(Duration::from_millis(param("ms", 120)));
+    until_traced(param("traces", 10));
     drop(tx);
     Ok(())
 }
@@ -38,7 +46,7 @@ fn trace_busy() -> Outcome {
     let gs: Vec<_> = (0..4 * num_cpu())
         .map(|_| spawn(|| until(|| STOP.load(Relaxed))))
         .collect();
-    sleep(Duration::from_millis(param("ms", 120)));
+    until_traced(param("traces", 10));
     STOP.store(true, Relaxed);
     gs.into_iter().for_each(|g| g.join());
     Ok(())

@@ -406,6 +406,7 @@ fn leaks_in_calls() -> Outcome {
     all_wait();
     let call = spawn(|| blocking(|| crate::wait::hold_until(|| STOP.load(Relaxed) == 1)));
     until(|| ringo::metrics::read().goroutines.not_in_go == 1);
+    forget_frames();
     let report = ringo::leaks();
     STOP.store(1, Relaxed);
     call.join();
@@ -414,7 +415,16 @@ fn leaks_in_calls() -> Outcome {
         certain == 1 && limit.is_some(),
         "{certain} are certain, limit {limit:?}"
     );
-    let after = ringo::leaks().0.certain.len();
+    // A pointer that an interrupt has left behind in a frame may hide the pair for once.
+    let mut after = 0;
+    for _ in 0..5 {
+        forget_frames();
+        after = ringo::leaks().0.certain.len();
+        if after == 3 {
+            return Ok(());
+        }
+        yield_now()
+    }
     ensure!(after == 3, "{after} are certain after the call");
     Ok(())
 }

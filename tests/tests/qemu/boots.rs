@@ -10,7 +10,8 @@ pub fn cases() -> Vec<Case> {
     let new = |name: &str, smp| Case::new("boots", "exit_0").named(name).smp(smp);
     let mut all = Vec::new();
     for smp in [1, 2, 4, 8, 16] {
-        all.push(new("q35", smp).boots(boots));
+        let q35 = |m: &mut Machine| m.board = Board::Q35;
+        all.push(new("q35", smp).boots(boots).machine(q35));
         all.push(
             new("microvm", smp)
                 .boots(boots.div_ceil(3))
@@ -37,8 +38,10 @@ pub fn cases() -> Vec<Case> {
             all.push(stress.smp(2).arg("size", 1).machine(change));
         }
     }
-    all.push(new("one of 8 CPUs is there", 1).machine(|m| m.max_cpus = Some(8)));
-    all.push(new("3 of 8 CPUs are there", 3).machine(|m| m.max_cpus = Some(8)));
+    for (smp, name) in [(1, "one of 8 CPUs is there"), (3, "3 of 8 CPUs are there")] {
+        let absent = |m: &mut Machine| (m.board, m.max_cpus) = (Board::Q35, Some(8));
+        all.push(new(name, smp).machine(absent));
+    }
     let refused = |name: &str| new(name, 2).exit(1).says("ringo: ");
     all.push(
         refused("more Ps than CPUs")

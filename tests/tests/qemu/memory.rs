@@ -27,7 +27,7 @@ pub fn cases() -> Vec<Case> {
         }
         all.push(
             new("memory_peaks", smp)
-                .arg("gs", 10_000)
+                .arg("gs", 10_000 / u64::from(smp.div_ceil(2)))
                 .machine(|m| m.mem_bytes = 1 << 30),
         );
         all.push(new("memory_stale", smp).word("slice_us=500"));

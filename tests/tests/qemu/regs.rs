@@ -27,9 +27,9 @@ pub fn cases() -> Vec<Case> {
     let all = env("RINGO_INJECTIONS", 1_000_000);
     // A CPU each, side by side, makes the most of them; on four they also move about.
     let mut cases = vec![
-        by_interrupts(all * 4 / 100).smp(1),
+        by_interrupts(all * 5 / 100).smp(1),
         by_interrupts(all * 4 / 100).smp(2).arg("each", 2),
-        by_interrupts(all * 2 / 100).smp(4),
+        by_interrupts(all / 100).smp(4),
         by_steps(all * 40 / 100).smp(1),
         by_steps(all * 40 / 100).smp(2),
         by_steps(all * 10 / 100).smp(4),

@@ -5,7 +5,7 @@ use tests::{Case, DEFAULT, NO_NET};
 /// A test, and its size (an argument, and its value on 1, 2 and 4 CPUs). Machines with more CPUs than the host has free
 /// spend most of the time waiting for each other.
 const TESTS: &[(&str, &str, [u64; 3])] = &[
-    ("wake_ready_then_hold", "rounds", [20_000, 50_000, 3_000]),
+    ("wake_ready_then_hold", "rounds", [20_000, 20_000, 2_000]),
     ("wake_everybody", "rounds", [3_000, 800, 100]),
     ("wake_network", "steps", [4_000, 4_000, 2_000]),
     ("wake_points", "steps", [100, 100, 60]),
