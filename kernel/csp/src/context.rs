@@ -53,6 +53,16 @@ impl fmt::Display for ContextError {
 impl Error for ContextError {}
 
 /// What somebody gave as the reason.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::context::{Cause, Context};
+/// let (ctx, cancel) = Context::background().with_cancel();
+/// cancel.cancel_cause("the disk is full");
+/// let cause: Cause = ctx.cause().unwrap();
+/// assert_eq!(cause.to_string(), "the disk is full");
+/// # });
+/// ```
 pub type Cause = Arc<dyn Error + Send + Sync>;
 
 /// A context. A clone is another handle to the same one.
@@ -118,16 +128,42 @@ pub struct AfterFunc {
 
 impl Context {
     /// The context above all others: it never ends (Go: `context.Background`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let ctx = csp::context::Context::background();
+    /// assert!(ctx.err().is_none() && ctx.deadline().is_none());
+    /// assert!(ctx.done().try_recv().is_err()); // it never comes
+    /// # });
+    /// ```
     pub const fn background() -> Context {
         Context { node: None }
     }
 
     /// A context that ends when it is cancelled, or when this one ends (Go: `WithCancel`, `WithCancelCause`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let (parent, cancel) = csp::context::Context::background().with_cancel();
+    /// let (child, _cancel) = parent.with_cancel();
+    /// cancel.cancel();
+    /// assert!(parent.err().is_some() && child.err().is_some());
+    /// # });
+    /// ```
     pub fn with_cancel(&self) -> (Context, Cancel) {
         self.child(self.deadline())
     }
 
     /// A context that ends by itself `d` from now, if not before (Go: `WithTimeout`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::{context::{Context, ContextError}, time::Duration};
+    /// let (ctx, _cancel) = Context::background().with_timeout(Duration::from_millis(1));
+    /// ctx.done().recv();
+    /// assert_eq!(ctx.err(), Some(ContextError::DeadlineExceeded));
+    /// # });
+    /// ```
     ///
     /// # Panics
     ///
@@ -138,6 +174,17 @@ impl Context {
 
     /// A context that ends by itself at `at`, if not before (Go: `WithDeadline`).
     ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::{context::Context, time::{Duration, Instant}};
+    /// let noon = Instant::now() + Duration::from_secs(3600);
+    /// let (ctx, _cancel) = Context::background().with_deadline(noon);
+    /// // A later one of a child is cut to its parent's.
+    /// let (child, _cancel) = ctx.with_deadline(noon + Duration::from_secs(1));
+    /// assert_eq!(child.deadline(), Some(noon));
+    /// # });
+    /// ```
+    ///
     /// # Panics
     ///
     /// As [`with_timeout`](Self::with_timeout).
@@ -146,6 +193,16 @@ impl Context {
     }
 
     /// The same, and `cause` is the cause if the deadline ends it (Go: `WithDeadlineCause`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::{context::{Context, ContextError}, time::Instant};
+    /// let (ctx, _cancel) = Context::background().with_deadline_cause(Instant::now(), "too slow");
+    /// ctx.done().recv();
+    /// assert_eq!(ctx.err(), Some(ContextError::DeadlineExceeded));
+    /// assert_eq!(ctx.cause().unwrap().to_string(), "too slow");
+    /// # });
+    /// ```
     ///
     /// # Panics
     ///
@@ -164,6 +221,15 @@ impl Context {
     }
 
     /// A context that does not end when this one does (Go: `WithoutCancel`; contexts carry no values here).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let (ctx, cancel) = csp::context::Context::background().with_cancel();
+    /// let apart = ctx.without_cancel();
+    /// cancel.cancel();
+    /// assert!(ctx.err().is_some() && apart.err().is_none());
+    /// # });
+    /// ```
     pub fn without_cancel(&self) -> Context {
         Context::background()
     }
@@ -175,26 +241,76 @@ impl Context {
     }
 
     /// A channel that is closed when the context ends; nothing is ever sent on it (Go: `Done`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::{context::Context, never, select};
+    /// let (ctx, cancel) = Context::background().with_cancel();
+    /// csp::go(move || cancel.cancel());
+    /// let work = never::<u32>();
+    /// select! {
+    ///     recv(work) -> _result => unreachable!(),
+    ///     recv(ctx.done()) -> nothing => assert_eq!(nothing, None),
+    /// }
+    /// # });
+    /// ```
     pub fn done(&self) -> Receiver<()> {
         self.node.as_ref().map_or(never(), |n| n.done())
     }
 
     /// Why it ended, None while it has not. Never None once [`done`](Self::done) is closed (Go: `Err`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::context::{Context, ContextError};
+    /// let (ctx, cancel) = Context::background().with_cancel();
+    /// assert_eq!(ctx.err(), None);
+    /// cancel.cancel();
+    /// assert_eq!(ctx.err(), Some(ContextError::Canceled));
+    /// # });
+    /// ```
     pub fn err(&self) -> Option<ContextError> {
         self.node.as_ref()?.err()
     }
 
     /// What was given as the reason; the same as [`err`](Self::err) if nothing was (Go: `Cause`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let (ctx, cancel) = csp::context::Context::background().with_cancel();
+    /// assert!(ctx.cause().is_none());
+    /// cancel.cancel();
+    /// assert_eq!(ctx.cause().unwrap().to_string(), "context canceled");
+    /// # });
+    /// ```
     pub fn cause(&self) -> Option<Cause> {
         self.node.as_ref()?.cause()
     }
 
     /// When it ends by itself, if it does (Go: `Deadline`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::{context::Context, time::{Duration, Instant}};
+    /// let (ctx, _cancel) = Context::background().with_timeout(Duration::from_secs(60));
+    /// assert!(ctx.deadline().unwrap() > Instant::now());
+    /// # });
+    /// ```
     pub fn deadline(&self) -> Option<Instant> {
         self.node.as_ref()?.deadline()
     }
 
     /// Runs `f` in a goroutine of its own when the context ends, at once if it has ended (Go: `context.AfterFunc`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let (ctx, cancel) = csp::context::Context::background().with_cancel();
+    /// let (tx, rx) = csp::chan(0);
+    /// ctx.after_func(move || tx.send("cleaned up").unwrap());
+    /// cancel.cancel();
+    /// assert_eq!(rx.recv(), Some("cleaned up"));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn after_func(&self, f: impl FnOnce() + Send + 'static) -> AfterFunc {
         let func = Func::new(Box::new(f), core::panic::Location::caller());
@@ -208,11 +324,30 @@ impl Context {
 
 impl Cancel {
     /// Ends the context, if it has not ended yet.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let (ctx, cancel) = csp::context::Context::background().with_cancel();
+    /// cancel.cancel();
+    /// cancel.cancel(); // harmless
+    /// assert_eq!(ctx.done().recv(), None);
+    /// # });
+    /// ```
     pub fn cancel(&self) {
         self.node.cancel(ContextError::Canceled, None)
     }
 
     /// The same, with a reason: what [`Context::cause`] answers there and below (Go: `CancelCauseFunc`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let (ctx, cancel) = csp::context::Context::background().with_cancel();
+    /// let (child, _cancel) = ctx.with_cancel();
+    /// cancel.cancel_cause("the first counts");
+    /// cancel.cancel_cause("too late");
+    /// assert_eq!(child.cause().unwrap().to_string(), "the first counts");
+    /// # });
+    /// ```
     pub fn cancel_cause(&self, cause: impl Into<Box<dyn Error + Send + Sync>>) {
         self.node
             .cancel(ContextError::Canceled, Some(Arc::from(cause.into())))
@@ -221,6 +356,15 @@ impl Cancel {
 
 impl AfterFunc {
     /// The function will not run. False: it was started, or stopped before.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let (ctx, _cancel) = csp::context::Context::background().with_cancel();
+    /// let func = ctx.after_func(|| unreachable!());
+    /// assert!(func.stop());
+    /// assert!(!func.stop());
+    /// # });
+    /// ```
     pub fn stop(&self) -> bool {
         if let Some((node, key)) = &self.on {
             node.remove(*key)

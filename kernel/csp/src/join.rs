@@ -89,6 +89,13 @@ impl<T> JoinHandle<T> {
     /// Waits until the goroutine has ended and gives its result. By then it is no longer counted in
     /// [`sched::num_goroutine`].
     ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let h = csp::spawn(|| "result".len());
+    /// assert_eq!(h.join(), 6);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     ///
     /// If it ended by [`goexit`], so that there is no result.
@@ -98,11 +105,31 @@ impl<T> JoinHandle<T> {
     }
 
     /// Whether the goroutine has ended, so that [`join`](Self::join) would not wait.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let (tx, rx) = csp::chan::<()>(0);
+    /// let h = csp::spawn(move || rx.recv());
+    /// assert!(!h.is_finished()); // it waits
+    /// drop(tx);
+    /// while !h.is_finished() {
+    ///     sched::yield_now();
+    /// }
+    /// h.join(); // at once
+    /// # });
+    /// ```
     pub fn is_finished(&self) -> bool {
         self.packet.state.lock().ended
     }
 
     /// The goroutine's number.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let (a, b) = (csp::spawn(|| ()), csp::spawn(|| ()));
+    /// assert_ne!(a.id(), b.id());
+    /// # });
+    /// ```
     pub fn id(&self) -> u64 {
         self.id
     }

@@ -93,6 +93,19 @@ pub struct Scope<'scope, 'env: 'scope> {
 
 impl<'scope> Scope<'scope, '_> {
     /// Starts a goroutine that may borrow what outlives the scope.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let names = ["ada", "bob"];
+    /// let mut lens = [0; 2];
+    /// csp::scope(|s| {
+    ///     for (name, len) in names.iter().zip(&mut lens) {
+    ///         s.go(move || *len = name.len());
+    ///     }
+    /// });
+    /// assert_eq!(lens, [3, 3]);
+    /// # });
+    /// ```
     #[track_caller]
     pub fn go<F>(&'scope self, f: F)
     where
@@ -106,6 +119,18 @@ impl<'scope> Scope<'scope, '_> {
     }
 
     /// Starts a goroutine that may borrow what outlives the scope, and whose result can be waited for.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let numbers = [1, 2, 3, 4];
+    /// let sum = csp::scope(|s| {
+    ///     let (left, right) = numbers.split_at(2);
+    ///     let left = s.spawn(|| left.iter().sum::<i32>());
+    ///     right.iter().sum::<i32>() + left.join()
+    /// });
+    /// assert_eq!(sum, 10);
+    /// # });
+    /// ```
     #[track_caller]
     pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
     where
@@ -135,6 +160,14 @@ impl fmt::Debug for Scope<'_, '_> {
 }
 
 /// The right to the result of a goroutine of a scope.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let text = String::from("borrowed");
+/// let first = csp::scope(|s| s.spawn(|| text.chars().next()).join());
+/// assert_eq!(first, Some('b'));
+/// # });
+/// ```
 pub struct ScopedJoinHandle<'scope, T> {
     packet: Arc<Packet<T>>,
     id: u64,
@@ -143,6 +176,14 @@ pub struct ScopedJoinHandle<'scope, T> {
 
 impl<T> ScopedJoinHandle<'_, T> {
     /// Waits until the goroutine has ended and gives its result.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let data = vec![3, 1, 2];
+    /// let max = csp::scope(|s| s.spawn(|| data.iter().max()).join());
+    /// assert_eq!(max, Some(&3));
+    /// # });
+    /// ```
     ///
     /// # Panics
     ///
@@ -153,6 +194,15 @@ impl<T> ScopedJoinHandle<'_, T> {
     }
 
     /// The goroutine's number.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// csp::scope(|s| {
+    ///     let h = s.spawn(|| sched::current().id());
+    ///     assert_eq!(h.id(), h.join());
+    /// });
+    /// # });
+    /// ```
     pub fn id(&self) -> u64 {
         self.id
     }

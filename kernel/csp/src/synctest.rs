@@ -21,6 +21,25 @@ use core::panic::Location;
 
 /// Runs `f` as the first goroutine of a new bubble, and returns when all goroutines of it have ended (Go: `synctest.Test`).
 ///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::{chan, go, select, synctest, time::{Duration, sleep}};
+/// synctest::run(|| {
+///     let (tx, answer) = chan(1);
+///     go(move || {
+///         sleep(Duration::from_secs(10));
+///         tx.send("too late").unwrap();
+///     });
+///     let late = select! {
+///         recv(answer) -> _text => false,
+///         default(Duration::from_secs(5)) => true,
+///     };
+///     assert!(late); // always, and at once
+///     assert_eq!(answer.recv(), Some("too late"));
+/// });
+/// # });
+/// ```
+///
 /// # Panics
 ///
 /// If the bubble gets stuck: all inside are blocked and no timer will wake one; or `f` has returned (the clock stands still from

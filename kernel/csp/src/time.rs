@@ -43,6 +43,14 @@ impl Instant {
     }
 
     /// Now.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::Instant;
+    /// let (a, b) = (Instant::now(), Instant::now());
+    /// assert!(b >= a); // it never goes back
+    /// # });
+    /// ```
     pub fn now() -> Instant {
         Instant {
             ns: sched::now_ns(),
@@ -50,33 +58,88 @@ impl Instant {
     }
 
     /// Time since this moment; zero if it lies ahead.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Instant, sleep};
+    /// let begin = Instant::now();
+    /// sleep(Duration::from_millis(1));
+    /// assert!(begin.elapsed() >= Duration::from_millis(1));
+    /// # });
+    /// ```
     pub fn elapsed(&self) -> Duration {
         Instant::now().duration_since(*self)
     }
 
     /// Time since `earlier`; zero if that is later.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Instant};
+    /// let begin = Instant::now();
+    /// let end = begin + Duration::from_millis(7);
+    /// assert_eq!(end.duration_since(begin), Duration::from_millis(7));
+    /// assert_eq!(begin.duration_since(end), Duration::ZERO);
+    /// # });
+    /// ```
     pub fn duration_since(&self, earlier: Instant) -> Duration {
         Duration::from_nanos(self.ns.saturating_sub(earlier.ns))
     }
 
     /// Time since `earlier`, `None` if that is later.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Instant};
+    /// let begin = Instant::now();
+    /// let end = begin + Duration::from_secs(1);
+    /// assert_eq!(end.checked_duration_since(begin), Some(Duration::from_secs(1)));
+    /// assert_eq!(begin.checked_duration_since(end), None);
+    /// # });
+    /// ```
     pub fn checked_duration_since(&self, earlier: Instant) -> Option<Duration> {
         self.ns.checked_sub(earlier.ns).map(Duration::from_nanos)
     }
 
     /// This moment and `d`, `None` if the clock never gets there.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Instant};
+    /// let now = Instant::now();
+    /// assert_eq!(now.checked_add(Duration::from_secs(1)), Some(now + Duration::from_secs(1)));
+    /// assert_eq!(now.checked_add(Duration::MAX), None);
+    /// # });
+    /// ```
     pub fn checked_add(&self, d: Duration) -> Option<Instant> {
         let ns = self.ns.checked_add(d.as_nanos().try_into().ok()?)?;
         Some(Instant { ns })
     }
 
     /// This moment less `d`, `None` if that is before the machine's start.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Instant};
+    /// let now = Instant::now();
+    /// assert_eq!(now.checked_sub(Duration::ZERO), Some(now));
+    /// assert_eq!(now.checked_sub(now.since_start() + Duration::from_secs(1)), None);
+    /// # });
+    /// ```
     pub fn checked_sub(&self, d: Duration) -> Option<Instant> {
         let ns = self.ns.checked_sub(d.as_nanos().try_into().ok()?)?;
         Some(Instant { ns })
     }
 
     /// Time since the machine's start.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::Instant;
+    /// let (a, b) = (Instant::now(), Instant::now());
+    /// assert_eq!(b - a, b.since_start() - a.since_start());
+    /// # });
+    /// ```
     pub fn since_start(&self) -> Duration {
         Duration::from_nanos(self.ns)
     }

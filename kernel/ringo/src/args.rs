@@ -43,6 +43,11 @@ pub fn number(what: &str, default: u64, allowed: RangeInclusive<u64>) -> u64 {
 }
 
 /// Iterator of [`args`].
+///
+/// ```no_run
+/// let files: Vec<String> = ringo::args().collect();
+/// ringo::println!("{} files, the last one is {:?}", files.len(), ringo::args().next_back());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Args {
     left: &'static [String],

@@ -18,6 +18,14 @@ pub use blk::{Error, Requests, SECTOR_BYTES};
 
 /// Fills `buffer` from sector number `sector` on; its length says how many sectors.
 ///
+/// ```no_run
+/// # fn main() -> Result<(), ringo::disk::Error> {
+/// let mut two = [0; 2 * ringo::disk::SECTOR_BYTES];
+/// ringo::disk::read(0, &mut two)?; // sectors 0 and 1
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// There is no disk, the buffer is not one or more whole sectors, they are not all on the disk, or the disk fails. Some
 /// of the buffer may be filled in the last case.
@@ -27,6 +35,13 @@ pub fn read(sector: u64, buffer: &mut [u8]) -> Result<(), Error> {
 
 /// Writes `buffer` from sector number `sector` on.
 ///
+/// ```no_run
+/// # fn main() -> Result<(), ringo::disk::Error> {
+/// ringo::disk::write(3, &[0xff; ringo::disk::SECTOR_BYTES])?;
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// As [`read`], and the disk may be read-only.
 pub fn write(sector: u64, buffer: &[u8]) -> Result<(), Error> {
@@ -35,6 +50,12 @@ pub fn write(sector: u64, buffer: &[u8]) -> Result<(), Error> {
 
 /// Size of the disk in sectors.
 ///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// assert_eq!(ringo::disk::sectors(), Err(ringo::disk::Error::NoDisk)); // on the host machine
+/// # });
+/// ```
+///
 /// # Errors
 /// There is no disk that could be used.
 pub fn sectors() -> Result<u64, Error> {
@@ -42,6 +63,13 @@ pub fn sectors() -> Result<u64, Error> {
 }
 
 /// How many requests the disk has answered well so far. A read or write of up to 16 KiB is one.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// // On the host machine, which has no disk.
+/// assert!(ringo::disk::requests().is_err());
+/// # });
+/// ```
 ///
 /// # Errors
 /// As [`sectors`].

@@ -51,6 +51,15 @@ impl Shot {
 /// On the host machine there are no frames.
 ///
 /// With `preempt=off` a goroutine that never gives way keeps the world from standing still, and the caller waiting.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let (_tx, rx) = csp::chan::<u32>(0);
+/// csp::go(move || drop(rx.recv()));
+/// sched::yield_now();
+/// ringo::dump(); // both goroutines, on stderr
+/// # });
+/// ```
 #[inline(never)]
 pub fn dump() {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());

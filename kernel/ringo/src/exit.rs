@@ -14,6 +14,12 @@ static LEAVING: AtomicU64 = AtomicU64::new(0);
 
 /// Registers `f` to run when the program ends by itself: `main` returns, or somebody calls [`exit`]. The one that was
 /// registered last runs first, all on the goroutine that ends the program. A fatal error runs none of them.
+///
+/// ```no_run
+/// ringo::at_exit(|| ringo::println!("second"));
+/// ringo::at_exit(|| ringo::println!("first"));
+/// ringo::exit(0)
+/// ```
 pub fn at_exit<F>(f: F)
 where
     F: FnOnce() + Send + 'static,
@@ -26,6 +32,13 @@ where
 ///
 /// If two goroutines call it, the first one ends the program and the other waits. Called from within an `at_exit`
 /// function, it leaves out the ones that have not run. While another goroutine panics it waits: the panic ends the program.
+///
+/// ```no_run
+/// if ringo::args().next().is_none() {
+///     ringo::eprintln!("what shall I do?");
+///     ringo::exit(2);
+/// }
+/// ```
 pub fn exit(code: i32) -> ! {
     let me = sched::current().id();
     // Relaxed: only the numbers count, the callbacks are under their lock.

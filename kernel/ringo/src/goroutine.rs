@@ -4,6 +4,14 @@ use core::fmt;
 
 /// A goroutine's name: its number. It says nothing about whether the goroutine still exists, so it may be kept and
 /// passed on.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let (main, other) = (ringo::current(), csp::spawn(ringo::current).join());
+/// assert!(main < other); // numbers rise
+/// assert_eq!(main.to_string(), "goroutine 1");
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Goroutine {
     id: u64,
@@ -11,6 +19,12 @@ pub struct Goroutine {
 
 impl Goroutine {
     /// Its number: 1 is the one that runs `main`. No two have the same.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// assert_eq!(ringo::current().id(), 1);
+    /// # });
+    /// ```
     pub fn id(self) -> u64 {
         self.id
     }

@@ -30,6 +30,17 @@ pub fn leaks() -> Report {
 }
 
 /// [`leaks`], with another time after which one that waits is suspect.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::time::Duration;
+/// let (tx, rx) = csp::chan::<u32>(0);
+/// csp::go(move || drop(rx.recv()));
+/// let report = ringo::leaks_after(Duration::from_secs(60));
+/// assert!(report.0.suspect.is_empty()); // it has not waited for that long
+/// # drop(tx)
+/// # });
+/// ```
 pub fn leaks_after(suspect: Duration) -> Report {
     let ns = u64::try_from(suspect.as_nanos()).unwrap_or(u64::MAX);
     Report(sched::this().leaks(ns, frames))
@@ -48,6 +59,13 @@ fn frames(g: GRef, frames: &mut [usize; FRAMES]) {
 }
 
 /// What was found; its `Display` is a report for people, with addresses that the runner turns into names.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let report = ringo::leaks();
+/// assert!(report.to_string().starts_with("leaks: 0 certain, 0 suspect"));
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct Report(pub Leaks);
 

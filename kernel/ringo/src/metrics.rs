@@ -24,6 +24,14 @@ pub use sched::histogram::{BUCKETS, Counts, bucket_start_ns};
 pub use sched::metrics::{Goroutines, Metrics, PauseMetrics};
 
 /// All measurements since the start. Walks over all goroutines: some 100 ns for each.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let before = ringo::metrics::read().created;
+/// csp::spawn(|| ()).join();
+/// assert_eq!(ringo::metrics::read().created, before + 1);
+/// # });
+/// ```
 pub fn read() -> Metrics {
     sched::this().metrics()
 }

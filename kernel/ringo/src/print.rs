@@ -50,6 +50,10 @@ impl Write for Text {
 
 /// Writes to the program's console as one piece. What [`print!`](crate::print!) and [`println!`](crate::println!) call.
 ///
+/// ```no_run
+/// ringo::print::to_console(format_args!("{} bottles\n", 99));
+/// ```
+///
 /// # Panics
 ///
 /// If a `Display` in it answers with an error.
@@ -61,6 +65,10 @@ pub fn to_console(args: fmt::Arguments<'_>) {
 }
 
 /// Writes to the console's error side (the runner's stderr) as one piece. What [`eprintln!`](crate::eprintln!) calls.
+///
+/// ```no_run
+/// ringo::print::to_error_side(format_args!("lost {} packets\n", 3));
+/// ```
 ///
 /// # Panics
 ///

@@ -24,11 +24,22 @@ const BACKSPACE: [u8; 2] = [8, 127];
 const END_OF_INPUT: u8 = 4;
 
 /// Whether somebody sits at the console.
+///
+/// ```no_run
+/// if ringo::shell::is_wanted() {
+///     ringo::shell::run();
+/// }
+/// ```
 pub fn is_wanted() -> bool {
     crate::start::config().tty
 }
 
 /// Reads commands from the console and runs them, until `exit` or the end of input. `help` lists them.
+///
+/// ```no_run
+/// ringo::println!("type help, or exit");
+/// ringo::shell::run();
+/// ```
 pub fn run() {
     let mut line = Line::new();
     loop {

@@ -37,6 +37,13 @@ pub(crate) fn program_args() -> &'static [String] {
 }
 
 /// The configuration of this run.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let config = ringo::start::config();
+/// assert_eq!((config.slice_us, config.stack_kib), (10_000, 256));
+/// # });
+/// ```
 pub fn config() -> &'static Config {
     STARTED.get().map_or(&Config::DEFAULT, |s| &s.cfg)
 }

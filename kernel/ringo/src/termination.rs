@@ -3,6 +3,12 @@
 use core::fmt::Debug;
 
 /// A result of a program's `main`, as an exit status.
+///
+/// ```
+/// use ringo::Termination;
+/// assert_eq!(().report(), 0);
+/// assert_eq!(Ok::<(), &str>(()).report(), 0);
+/// ```
 pub trait Termination {
     /// The exit status; 0 is success. May print the reason of a failure.
     fn report(self) -> i32;

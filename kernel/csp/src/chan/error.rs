@@ -3,10 +3,27 @@
 use core::fmt;
 
 /// The channel is closed, or nobody is left to receive. Gives the value back.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let (tx, rx) = csp::chan(0);
+/// drop(rx);
+/// let error = tx.send("lost").unwrap_err();
+/// assert_eq!((error.to_string(), error.0), ("send on closed channel".into(), "lost"));
+/// # });
+/// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
 
 /// Why [`try_send`](super::Sender::try_send) did not send. Gives the value back.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::{TrySendError, chan};
+/// let (tx, _rx) = chan(0);
+/// assert_eq!(tx.try_send(1), Err(TrySendError::Full(1))); // no receiver waits
+/// # });
+/// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum TrySendError<T> {
     /// The buffer is full, or (capacity 0) no receiver waits.
@@ -16,6 +33,15 @@ pub enum TrySendError<T> {
 }
 
 /// Why [`try_recv`](super::Receiver::try_recv) did not receive.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let (tx, rx) = csp::chan::<u32>(0);
+/// drop(tx);
+/// let error = rx.try_recv().unwrap_err();
+/// assert_eq!(error.to_string(), "receive on closed and drained channel");
+/// # });
+/// ```
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub enum TryRecvError {
     /// Nothing is there now.
@@ -26,6 +52,14 @@ pub enum TryRecvError {
 
 impl<T> TrySendError<T> {
     /// The value that was not sent.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let (tx, _rx) = csp::chan(0);
+    /// let full = tx.try_send("kept").unwrap_err();
+    /// assert_eq!(full.into_inner(), "kept");
+    /// # });
+    /// ```
     pub fn into_inner(self) -> T {
         match self {
             TrySendError::Full(v) | TrySendError::Closed(v) => v,

@@ -3,6 +3,18 @@
 use super::Receiver;
 
 /// Iterator of [`Receiver::iter`] and of `&rx`.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let (tx, rx) = csp::chan(2);
+/// csp::go(move || (0..5).for_each(|n| tx.send(n).unwrap()));
+/// let mut got = Vec::new();
+/// for n in &rx {
+///     got.push(n);
+/// }
+/// assert_eq!(got, [0, 1, 2, 3, 4]);
+/// # });
+/// ```
 #[derive(Debug)]
 pub struct Iter<'a, T> {
     rx: &'a Receiver<T>,
@@ -22,6 +34,15 @@ impl<T> Iterator for Iter<'_, T> {
 }
 
 /// Iterator that owns its [`Receiver`].
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let (tx, rx) = csp::chan(2);
+/// csp::go(move || (0..5).for_each(|n| tx.send(n).unwrap()));
+/// let squares: Vec<u32> = rx.into_iter().map(|n| n * n).collect();
+/// assert_eq!(squares, [0, 1, 4, 9, 16]);
+/// # });
+/// ```
 #[derive(Debug)]
 pub struct IntoIter<T> {
     rx: Receiver<T>,

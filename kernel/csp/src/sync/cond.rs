@@ -41,6 +41,16 @@ impl Default for Cond {
 impl Cond {
     base::const_fn! {
         /// A condition that nobody waits for.
+        ///
+        /// ```
+        /// # sched::testing::run(2, 2, || {
+        /// use csp::sync::{Cond, Mutex};
+        /// static QUEUE: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+        /// static NOT_EMPTY: Cond = Cond::new(); // one condition, one mutex
+        /// NOT_EMPTY.notify_one(); // nobody waits: lost
+        /// assert!(QUEUE.lock().is_empty());
+        /// # });
+        /// ```
         pub const fn new() -> Cond {
             Cond {
                 waiters: SpinLock::new(Rank::Channel, WaitQueue::new()),
@@ -49,6 +59,23 @@ impl Cond {
     }
 
     /// Unlocks `guard`'s mutex, waits for a signal, locks again. No signal that comes after the unlocking is missed.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::sync::{Cond, Mutex};
+    /// static ITEMS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+    /// static MORE: Cond = Cond::new();
+    /// csp::go(|| {
+    ///     ITEMS.lock().push(7);
+    ///     MORE.notify_one();
+    /// });
+    /// let mut items = ITEMS.lock();
+    /// while items.is_empty() {
+    ///     items = MORE.wait(items);
+    /// }
+    /// assert_eq!(*items, [7]);
+    /// # });
+    /// ```
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         let mutex = guard.mutex();
         let w = Waiter::new(ptr::null_mut());
@@ -77,6 +104,22 @@ impl Cond {
 
     /// Wakes the one that has waited longest, if there is one (Go: `Signal`).
     ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::{chan, sync::{Cond, Mutex}};
+    /// static TURN: (Mutex<bool>, Cond) = (Mutex::new(false), Cond::new());
+    /// let waiter = csp::spawn(|| {
+    ///     let mut mine = TURN.0.lock();
+    ///     while !*mine {
+    ///         mine = TURN.1.wait(mine);
+    ///     }
+    /// });
+    /// *TURN.0.lock() = true;
+    /// TURN.1.notify_one();
+    /// waiter.join();
+    /// # });
+    /// ```
+    ///
     /// # Panics
     ///
     /// If that one is in a bubble ([`synctest`](crate::synctest)) and the caller is not.
@@ -94,6 +137,25 @@ impl Cond {
     }
 
     /// Wakes all that wait (Go: `Broadcast`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::sync::{Cond, Mutex};
+    /// static GATE: (Mutex<bool>, Cond) = (Mutex::new(false), Cond::new());
+    /// csp::scope(|s| {
+    ///     for _ in 0..3 {
+    ///         s.go(|| {
+    ///             let mut open = GATE.0.lock();
+    ///             while !*open {
+    ///                 open = GATE.1.wait(open);
+    ///             }
+    ///         });
+    ///     }
+    ///     *GATE.0.lock() = true;
+    ///     GATE.1.notify_all();
+    /// });
+    /// # });
+    /// ```
     ///
     /// # Panics
     ///

@@ -1,13 +1,15 @@
 //! Mutual exclusion between goroutines (Go: `internal/sync/mutex.go`).
 
+mod guard;
+
+pub use guard::MutexGuard;
+
 use crate::waitq::{WaitQueue, Waiter, unlock_then_ready};
 use base::mutant::{mutant, order};
 use base::shim::{AtomicU32, Ordering};
 use base::{Rank, SpinLock};
 use core::cell::UnsafeCell;
 use core::fmt;
-use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut};
 use core::ptr;
 use core::sync::atomic::AtomicU64;
 use sched::WaitReason;
@@ -255,6 +257,14 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 impl<T> Mutex<T> {
     base::const_fn! {
         /// A free lock around `value`.
+        ///
+        /// ```
+        /// # sched::testing::run(2, 2, || {
+        /// use csp::sync::Mutex;
+        /// static NAMES: Mutex<Vec<&str>> = Mutex::new(Vec::new()); // in a static: no `Once` is needed
+        /// NAMES.lock().push("ada");
+        /// # });
+        /// ```
         pub const fn new(value: T) -> Mutex<T> {
             Mutex {
                 raw: Raw::new(),
@@ -264,6 +274,14 @@ impl<T> Mutex<T> {
     }
 
     /// The value, without the lock.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let total = csp::sync::Mutex::new(0);
+    /// csp::scope(|s| (0..4).for_each(|_| s.go(|| *total.lock() += 1)));
+    /// assert_eq!(total.into_inner(), 4);
+    /// # });
+    /// ```
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -271,6 +289,18 @@ impl<T> Mutex<T> {
 
 impl<T: ?Sized> Mutex<T> {
     /// Takes the lock, waits for it. A goroutine that has it already waits for ever.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let text = csp::sync::Mutex::new(String::new());
+    /// text.lock().push_str("locked for one statement");
+    /// {
+    ///     let mut guard = text.lock();
+    ///     guard.clear();
+    /// } // unlocked
+    /// assert_eq!(*text.lock(), "");
+    /// # });
+    /// ```
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.raw.lock();
@@ -279,6 +309,16 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// Takes the lock if it is free.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let value = csp::sync::Mutex::new(1);
+    /// let guard = value.try_lock().unwrap();
+    /// assert!(value.try_lock().is_none());
+    /// drop(guard);
+    /// assert!(value.try_lock().is_some());
+    /// # });
+    /// ```
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.raw.try_lock().then(|| {
@@ -288,6 +328,14 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// The value: nobody else can have the lock.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let mut value = csp::sync::Mutex::new(1);
+    /// *value.get_mut() += 1; // no lock: the borrow is exclusive
+    /// assert_eq!(*value.lock(), 2);
+    /// # });
+    /// ```
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -311,64 +359,5 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
             Some(v) => write!(f, "Mutex({:?})", &*v),
             None => f.write_str("Mutex(<locked>)"),
         }
-    }
-}
-
-/// The right to the value of a [`Mutex`]; dropping it unlocks.
-#[must_use = "the lock is released when the guard is dropped"]
-pub struct MutexGuard<'a, T: ?Sized> {
-    mutex: &'a Mutex<T>,
-    /// As `std`'s it stays with its goroutine.
-    not_send: PhantomData<*const ()>,
-}
-
-// SAFETY: a shared guard gives out shared references only.
-unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
-
-impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    fn new(mutex: &'a Mutex<T>) -> Self {
-        MutexGuard {
-            mutex,
-            not_send: PhantomData,
-        }
-    }
-
-    /// The lock that this guard holds.
-    pub(super) fn mutex(&self) -> &'a Mutex<T> {
-        self.mutex
-    }
-}
-
-impl<T: ?Sized> Deref for MutexGuard<'_, T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        // SAFETY: the guard is the right to the value.
-        unsafe { &*self.mutex.value.get() }
-    }
-}
-
-impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and `self` is unique.
-        unsafe { &mut *self.mutex.value.get() }
-    }
-}
-
-impl<T: ?Sized> Drop for MutexGuard<'_, T> {
-    #[inline]
-    fn drop(&mut self) {
-        self.mutex.raw.unlock();
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
     }
 }

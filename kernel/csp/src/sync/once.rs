@@ -41,6 +41,14 @@ impl Default for Once {
 impl Once {
     base::const_fn! {
         /// One whose function has not run.
+        ///
+        /// ```
+        /// # sched::testing::run(2, 2, || {
+        /// use csp::sync::Once;
+        /// static START: Once = Once::new();
+        /// assert!(!START.is_completed());
+        /// # });
+        /// ```
         pub const fn new() -> Once {
             Once {
                 state: AtomicU32::new(NEW),
@@ -51,6 +59,20 @@ impl Once {
 
     /// Runs `f` if this is the first call; returns when the first call's `f` has returned. Calling it from within `f`
     /// waits for ever.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::sync::{Mutex, Once};
+    /// static LOG: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+    /// static FIRST: Once = Once::new();
+    /// csp::scope(|s| {
+    ///     for n in 0..5 {
+    ///         s.go(move || FIRST.call_once(|| LOG.lock().push(n)));
+    ///     }
+    /// });
+    /// assert_eq!(LOG.lock().len(), 1);
+    /// # });
+    /// ```
     #[inline]
     pub fn call_once<F: FnOnce()>(&self, f: F) {
         if !self.is_completed() {
@@ -59,6 +81,14 @@ impl Once {
     }
 
     /// Whether the function has returned.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let once = csp::sync::Once::new();
+    /// once.call_once(|| assert!(!once.is_completed()));
+    /// assert!(once.is_completed());
+    /// # });
+    /// ```
     #[inline]
     pub fn is_completed(&self) -> bool {
         // Acquire: pairs with the Release below; what the function did is visible.
@@ -165,6 +195,14 @@ unsafe impl<T: Send> Send for OnceLock<T> {}
 impl<T> OnceLock<T> {
     base::const_fn! {
         /// One without a value.
+        ///
+        /// ```
+        /// # sched::testing::run(2, 2, || {
+        /// use csp::sync::OnceLock;
+        /// static NAME: OnceLock<String> = OnceLock::new();
+        /// assert_eq!(NAME.get_or_init(|| "made when it is needed".into()), "made when it is needed");
+        /// # });
+        /// ```
         pub const fn new() -> OnceLock<T> {
             OnceLock {
                 once: Once::new(),
@@ -174,6 +212,15 @@ impl<T> OnceLock<T> {
     }
 
     /// The value, if there is one.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let cell = csp::sync::OnceLock::new();
+    /// assert_eq!(cell.get(), None);
+    /// cell.set(5).unwrap();
+    /// assert_eq!(cell.get(), Some(&5));
+    /// # });
+    /// ```
     pub fn get(&self) -> Option<&T> {
         // SAFETY: completed means written.
         self.once
@@ -183,6 +230,24 @@ impl<T> OnceLock<T> {
 
     /// The value; made by `f` if there is none yet. Who comes while `f` runs waits; if `f` ends its goroutine, the next one
     /// makes it.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let (cell, made) = (csp::sync::OnceLock::new(), csp::sync::Mutex::new(0));
+    /// csp::scope(|s| {
+    ///     for _ in 0..5 {
+    ///         s.go(|| {
+    ///             let value = *cell.get_or_init(|| {
+    ///                 *made.lock() += 1;
+    ///                 42
+    ///             });
+    ///             assert_eq!(value, 42);
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(made.into_inner(), 1);
+    /// # });
+    /// ```
     pub fn get_or_init<F: FnOnce() -> T>(&self, f: F) -> &T {
         if let Some(value) = self.get() {
             return value;
@@ -198,6 +263,14 @@ impl<T> OnceLock<T> {
     }
 
     /// Sets the value.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let cell = csp::sync::OnceLock::new();
+    /// assert_eq!(cell.set("first"), Ok(()));
+    /// assert_eq!(cell.set("second"), Err("second"));
+    /// # });
+    /// ```
     ///
     /// # Errors
     ///
@@ -217,11 +290,28 @@ impl<T> OnceLock<T> {
     }
 
     /// The value, without the lock.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let cell = csp::sync::OnceLock::new();
+    /// cell.set(vec![1, 2]).unwrap();
+    /// assert_eq!(cell.into_inner(), Some(vec![1, 2]));
+    /// # });
+    /// ```
     pub fn into_inner(mut self) -> Option<T> {
         self.take()
     }
 
     /// Takes the value out; there is none afterwards.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let mut cell = csp::sync::OnceLock::new();
+    /// cell.set(1).unwrap();
+    /// assert_eq!((cell.take(), cell.take()), (Some(1), None));
+    /// assert_eq!(cell.set(2), Ok(())); // as new
+    /// # });
+    /// ```
     pub fn take(&mut self) -> Option<T> {
         if !self.once.is_completed() {
             return None;

@@ -29,6 +29,16 @@ struct State {
 ///
 /// A writer that waits keeps new readers out; when it is done, the readers that came meanwhile go first. So a goroutine
 /// must not take a second read guard while it holds one: a writer between the two stops both.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use csp::sync::RwLock;
+/// static PRICES: RwLock<Vec<(&str, u32)>> = RwLock::new(Vec::new());
+/// PRICES.write().push(("tea", 3));
+/// let (a, b) = (PRICES.try_read(), PRICES.try_read());
+/// assert!(a.is_some() && b.is_some() && PRICES.try_write().is_none());
+/// # });
+/// ```
 pub struct RwLock<T: ?Sized> {
     state: SpinLock<State>,
     value: UnsafeCell<T>,
@@ -42,6 +52,13 @@ unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 impl<T> RwLock<T> {
     base::const_fn! {
         /// A free lock around `value`.
+        ///
+        /// ```
+        /// # sched::testing::run(2, 2, || {
+        /// let limit = csp::sync::RwLock::new(10);
+        /// assert_eq!(*limit.read(), 10);
+        /// # });
+        /// ```
         pub const fn new(value: T) -> RwLock<T> {
             RwLock {
                 state: SpinLock::new(
@@ -59,6 +76,14 @@ impl<T> RwLock<T> {
     }
 
     /// The value, without the lock.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let words = csp::sync::RwLock::new(vec!["a"]);
+    /// words.write().push("b");
+    /// assert_eq!(words.into_inner(), ["a", "b"]);
+    /// # });
+    /// ```
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -66,6 +91,17 @@ impl<T> RwLock<T> {
 
 impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for reading; waits while a writer has it or waits for it.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let table = csp::sync::RwLock::new([1, 2, 3]);
+    /// let sums = csp::scope(|s| {
+    ///     let readers = [0, 1].map(|_| s.spawn(|| table.read().iter().sum::<i32>()));
+    ///     readers.map(|r| r.join())
+    /// });
+    /// assert_eq!(sums, [6, 6]);
+    /// # });
+    /// ```
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         let mut state = self.state.lock();
         if state.writer || !state.writers_wait.is_empty() {
@@ -83,6 +119,21 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Takes the lock for writing; waits for it.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let pair = csp::sync::RwLock::new((0, 0));
+    /// csp::scope(|s| {
+    ///     s.go(|| {
+    ///         let mut pair = pair.write();
+    ///         pair.0 += 1;
+    ///         pair.1 += 1;
+    ///     });
+    ///     let pair = pair.read();
+    ///     assert_eq!(pair.0, pair.1); // both or neither
+    /// });
+    /// # });
+    /// ```
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         let mut state = self.state.lock();
         if state.writer || state.readers > 0 {
@@ -100,6 +151,16 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Takes the lock for reading if that needs no waiting.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let value = csp::sync::RwLock::new(1);
+    /// let writer = value.write();
+    /// assert!(value.try_read().is_none());
+    /// drop(writer);
+    /// assert_eq!(*value.try_read().unwrap(), 1);
+    /// # });
+    /// ```
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
         let mut state = self.state.lock();
         if state.writer || !state.writers_wait.is_empty() {
@@ -113,6 +174,16 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Takes the lock for writing if it is free.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let value = csp::sync::RwLock::new(1);
+    /// let reader = value.read();
+    /// assert!(value.try_write().is_none());
+    /// drop(reader);
+    /// *value.try_write().unwrap() = 2;
+    /// # });
+    /// ```
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
         let mut state = self.state.lock();
         if state.writer || state.readers > 0 {
@@ -126,6 +197,14 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// The value: nobody else can have the lock.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let mut value = csp::sync::RwLock::new(1);
+    /// *value.get_mut() += 1; // no lock: the borrow is exclusive
+    /// assert_eq!(*value.read(), 2);
+    /// # });
+    /// ```
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -185,6 +264,14 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
 }
 
 /// The right to read the value of a [`RwLock`]; dropping it unlocks.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let value = csp::sync::RwLock::new(String::from("read by many"));
+/// let (a, b) = (value.read(), value.read());
+/// assert_eq!((a.len(), b.as_str()), (12, "read by many"));
+/// # });
+/// ```
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
@@ -192,6 +279,16 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
 }
 
 /// The right to write the value of a [`RwLock`]; dropping it unlocks.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let value = csp::sync::RwLock::new(vec![1]);
+/// let mut guard = value.write();
+/// guard.push(2);
+/// drop(guard); // unlocked
+/// assert_eq!(value.read().len(), 2);
+/// # });
+/// ```
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,

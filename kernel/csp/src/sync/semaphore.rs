@@ -41,6 +41,13 @@ struct State {
 impl Semaphore {
     base::const_fn! {
         /// A semaphore with `permits` permits.
+        ///
+        /// ```
+        /// # sched::testing::run(2, 2, || {
+        /// let connections = csp::sync::Semaphore::new(100);
+        /// assert_eq!(connections.available(), 100);
+        /// # });
+        /// ```
         pub const fn new(permits: usize) -> Semaphore {
             Semaphore {
                 state: SpinLock::new(
@@ -55,6 +62,14 @@ impl Semaphore {
     }
 
     /// Takes a permit, waits for one.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// static DONE: csp::sync::Semaphore = csp::sync::Semaphore::new(0);
+    /// csp::go(|| DONE.release());
+    /// DONE.acquire(); // waits for that
+    /// # });
+    /// ```
     pub fn acquire(&self) {
         let mut state = self.state.lock();
         if state.permits > 0 {
@@ -72,6 +87,14 @@ impl Semaphore {
     }
 
     /// Takes a permit if one is free; says whether it did.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let one = csp::sync::Semaphore::new(1);
+    /// assert!(one.try_acquire());
+    /// assert!(!one.try_acquire());
+    /// # });
+    /// ```
     pub fn try_acquire(&self) -> bool {
         let mut state = self.state.lock();
         let free = state.permits > 0;
@@ -80,6 +103,15 @@ impl Semaphore {
     }
 
     /// Gives a permit back: to the first waiter, if there is one.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let items = csp::sync::Semaphore::new(0);
+    /// items.release(); // more than it began with: a count of things produced
+    /// items.release();
+    /// assert_eq!(items.available(), 2);
+    /// # });
+    /// ```
     pub fn release(&self) {
         let mut state = self.state.lock();
         match state.waiters.pop() {
@@ -92,6 +124,14 @@ impl Semaphore {
     }
 
     /// Permits that are free at this moment.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let seats = csp::sync::Semaphore::new(3);
+    /// seats.acquire();
+    /// assert_eq!(seats.available(), 2);
+    /// # });
+    /// ```
     pub fn available(&self) -> usize {
         self.state.lock().permits
     }

@@ -30,11 +30,30 @@ pub struct WaitGroup {
 
 impl WaitGroup {
     /// A group with count 0.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let wg = csp::sync::WaitGroup::new();
+    /// wg.wait(); // nothing to wait for
+    /// # });
+    /// ```
     pub fn new() -> WaitGroup {
         WaitGroup::default()
     }
 
     /// Adds `n` to the count.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let wg = csp::sync::WaitGroup::new();
+    /// wg.add(2);
+    /// for _ in 0..2 {
+    ///     let wg = wg.clone();
+    ///     csp::go(move || wg.done());
+    /// }
+    /// wg.wait();
+    /// # });
+    /// ```
     ///
     /// # Panics
     ///
@@ -47,6 +66,16 @@ impl WaitGroup {
 
     /// Takes 1 from the count.
     ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let wg = csp::sync::WaitGroup::new();
+    /// wg.add(1);
+    /// let theirs = wg.clone();
+    /// csp::go(move || theirs.done());
+    /// wg.wait();
+    /// # });
+    /// ```
+    ///
     /// # Panics
     ///
     /// If it was 0.
@@ -56,6 +85,18 @@ impl WaitGroup {
     }
 
     /// Waits until the count is 0.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// static SUM: csp::sync::Mutex<u32> = csp::sync::Mutex::new(0);
+    /// let wg = csp::sync::WaitGroup::new();
+    /// for n in 1..=4 {
+    ///     wg.go(move || *SUM.lock() += n);
+    /// }
+    /// wg.wait();
+    /// assert_eq!(*SUM.lock(), 10);
+    /// # });
+    /// ```
     ///
     /// # Panics
     ///
@@ -67,6 +108,14 @@ impl WaitGroup {
 
     /// Starts a goroutine that counts until it has ended, be it by [`goexit`](crate::goexit) (Go: `WaitGroup.Go`).
     /// When [`wait`](Self::wait) returns it is no longer counted in [`sched::num_goroutine`] either.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let wg = csp::sync::WaitGroup::new();
+    /// wg.go(|| csp::goexit()); // counts out all the same
+    /// wg.wait();
+    /// # });
+    /// ```
     #[track_caller]
     pub fn go<F>(&self, f: F)
     where

@@ -27,6 +27,15 @@ pub struct Ticker {
 impl Ticker {
     /// A ticker whose ticks are `period` apart, the first one a period from now (Go: `time.NewTicker`).
     ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Instant, Ticker};
+    /// let begin = Instant::now();
+    /// let ticker = Ticker::new(Duration::from_millis(1));
+    /// assert!(ticker.recv() >= begin + Duration::from_millis(1));
+    /// # });
+    /// ```
+    ///
     /// # Panics
     ///
     /// If `period` is zero; in a blocking call.
@@ -39,16 +48,47 @@ impl Ticker {
     }
 
     /// The channel on which it ticks. The last receiver that is dropped, the ticker's own among them, stops it.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::{chan, select, time::{Duration, Ticker}};
+    /// let (_tx, work) = chan::<u32>(0);
+    /// let ticker = Ticker::new(Duration::from_millis(1));
+    /// select! {
+    ///     recv(work) -> _job => unreachable!(),
+    ///     recv(ticker.receiver()) -> tick => assert!(tick.is_some()),
+    /// }
+    /// # });
+    /// ```
     pub fn receiver(&self) -> &Receiver<Instant> {
         &self.rx
     }
 
     /// Waits for a tick; the moment at which it came. For ever if the ticker is stopped.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Ticker};
+    /// let ticker = Ticker::new(Duration::from_millis(1));
+    /// let (first, second) = (ticker.recv(), ticker.recv());
+    /// assert!(second > first);
+    /// # });
+    /// ```
     pub fn recv(&self) -> Instant {
         wait_for_tick(&self.rx)
     }
 
     /// No tick comes after this, not even one that was sent and not received (Go: `Ticker.Stop`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Ticker, sleep};
+    /// let ticker = Ticker::new(Duration::from_millis(1));
+    /// sleep(Duration::from_millis(3));
+    /// ticker.stop();
+    /// assert!(ticker.receiver().try_recv().is_err());
+    /// # });
+    /// ```
     ///
     /// # Panics
     ///
@@ -59,6 +99,15 @@ impl Ticker {
     }
 
     /// Ticks every `period` from now on (Go: `Ticker.Reset`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Ticker};
+    /// let ticker = Ticker::new(Duration::from_secs(3600));
+    /// ticker.reset(Duration::from_millis(1));
+    /// ticker.recv(); // not in an hour
+    /// # });
+    /// ```
     ///
     /// # Panics
     ///

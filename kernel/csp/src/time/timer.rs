@@ -113,6 +113,15 @@ impl<F: FnMut() + Send + 'static> Fire for Start<F> {
 impl Timer {
     /// A timer that fires once, `d` from now, on its channel (Go: `time.NewTimer`).
     ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Instant, Timer};
+    /// let begin = Instant::now();
+    /// let timer = Timer::new(Duration::from_millis(1));
+    /// assert!(timer.recv() >= begin + Duration::from_millis(1));
+    /// # });
+    /// ```
+    ///
     /// # Panics
     ///
     /// In a blocking call (`blocking(f)`); so do [`reset`](Timer::reset) and the other functions that set timers.
@@ -125,17 +134,45 @@ impl Timer {
 
     /// The channel on which it fires; [`never()`](crate::never()) for one of [`after_func`]. The last receiver that is
     /// dropped, the timer's own among them, stops it.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::{never, select, time::{Duration, Timer}};
+    /// let timer = Timer::new(Duration::from_millis(1));
+    /// select! {
+    ///     recv(never::<u32>()) -> _job => unreachable!(),
+    ///     recv(timer.receiver()) -> now => assert!(now.is_some()),
+    /// }
+    /// # });
+    /// ```
     pub fn receiver(&self) -> &Receiver<Instant> {
         &self.rx
     }
 
     /// Waits until it fires; the moment at which it did. For ever if it is stopped, or one of [`after_func`].
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Instant, Timer};
+    /// let fired = Timer::new(Duration::from_millis(1)).recv();
+    /// assert!(fired <= Instant::now());
+    /// # });
+    /// ```
     pub fn recv(&self) -> Instant {
         wait_for_tick(&self.rx)
     }
 
     /// Stops it. True: it was running, or what it sent was not received yet, and never will be (Go: `Timer.Stop`). False:
     /// it had fired, and what it sent was received or its function was started, or it was stopped before.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Timer};
+    /// let timer = Timer::new(Duration::from_secs(3600));
+    /// assert!(timer.stop()); // it was running
+    /// assert!(!timer.stop());
+    /// # });
+    /// ```
     ///
     /// # Panics
     ///
@@ -151,6 +188,17 @@ impl Timer {
     }
 
     /// Sets it to fire `d` from now. The answer is that of [`stop`](Timer::stop) (Go: `Timer.Reset`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Timer};
+    /// let timer = Timer::new(Duration::from_secs(3600));
+    /// assert!(timer.reset(Duration::from_millis(1))); // it was running
+    /// timer.recv();
+    /// assert!(!timer.reset(Duration::from_millis(1))); // it had fired
+    /// timer.recv();
+    /// # });
+    /// ```
     ///
     /// # Panics
     ///
