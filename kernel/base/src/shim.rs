@@ -10,8 +10,8 @@ pub use core::{
     cell::Cell,
     hint::spin_loop,
     sync::atomic::{
-        AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
-        Ordering, fence,
+        AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+        AtomicUsize, Ordering, fence,
     },
 };
 /// As `core`'s; loom reports accesses that are not ordered.
@@ -21,8 +21,8 @@ pub use loom::cell::Cell;
 pub use loom::{
     hint::spin_loop,
     sync::atomic::{
-        AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
-        Ordering, fence,
+        AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+        AtomicUsize, Ordering, fence,
     },
 };
 #[cfg(ringo_shuttle)]

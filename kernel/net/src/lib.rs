@@ -1,0 +1,12 @@
+//! The network, from the device upwards. So far: the ring that driver and device share.
+//!
+//! | question | file |
+//! |---|---|
+//! | what driver and device share | `ring/area.rs` |
+//! | the driver's side: give buffers, kick, take them back | `ring/queue.rs` |
+//! | when the other side wants to be told | `ring/event.rs` |
+//! | the device's side, for tests | `ring/fake.rs` |
+#![cfg_attr(ringo_kernel, no_std)]
+extern crate alloc;
+
+pub mod ring;

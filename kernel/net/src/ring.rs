@@ -1,0 +1,31 @@
+//! A split virtqueue (virtio 1.2, 2.7): two rings in shared memory, one in each direction, and a table of buffers.
+//!
+//! ```text
+//!                  add, publish              kick, if the device wants to be told
+//!   driver  ── available ring: heads of chains ──────────────────────────────────► device
+//!      ▲                          │
+//!      │                  descriptor table: address, length, who writes, next
+//!      │                          │
+//!      └───────── used ring: head, bytes written ─────────────────────────────────── device
+//!                  pop                      interrupt, if the driver wants to be told
+//! ```
+//!
+//! **I-DEKKER** Who gives something publishes its index, then looks whether the other side wants to be told; who is about to
+//! rest says that it wants to be told, then looks at the index once more. A full fence stands between the two steps on both
+//! sides, so one of them sees the other: no kick and no interrupt is lost.
+//!
+//! **I-OUT** A descriptor is on the free list, or part of exactly one chain that is out. What the device says is checked
+//! against that: a head that is not out, more bytes than the chain has room for, an index that runs ahead break the ring
+//! ([`Broken`]) and nothing else.
+
+mod area;
+mod event;
+#[cfg(any(test, ringo_loom))]
+pub mod fake;
+mod queue;
+#[cfg(all(test, not(ringo_loom)))]
+mod tests;
+
+pub use area::Area;
+pub use event::need_event;
+pub use queue::{Broken, Buffer, Full, Queue, Used};
