@@ -15,6 +15,7 @@
 //! * **I-SWITCH** At [`mcall`] the count is exactly 1. The G that is resumed lowers it.
 #![cfg_attr(ringo_kernel, no_std)]
 
+mod context;
 pub mod upcalls;
 
 /// Portable, so its tests run on the host.
@@ -77,7 +78,8 @@ pub use imp::{
 // ---- interrupts of this CPU ----
 pub use imp::{irq_disable, irq_enable, irq_restore, irq_save, irqs_enabled};
 // ---- stacks and switches ----
-pub use imp::{Context, leave_g0, mcall, new_context, on_g0, start_g0};
+pub use context::Context;
+pub use imp::{leave_g0, mcall, new_context, on_g0, start_g0};
 // ---- time ----
 pub use imp::{arm_timer, clock_source, disarm_timer, now_ns, spin_wait_ns};
 // ---- idle and waking ----

@@ -39,5 +39,5 @@ pub use preempt::{
     preempt_disable, preempt_enable, raise_pending, set_window, take_pending,
 };
 pub use smp::{start_cpus, stop_other_cpus};
-pub use switch::{Context, leave_g0, mcall, new_context, on_g0, start_g0};
+pub use switch::{leave_g0, mcall, new_context, on_g0, start_g0};
 pub use time::{clock_source, now_ns, spin_wait_ns};

@@ -12,48 +12,8 @@
 
 use super::cpu::this;
 use super::fault;
+use crate::Context;
 use core::arch::naked_asm;
-use core::cell::UnsafeCell;
-
-/// A suspended G's stack pointer.
-#[repr(transparent)]
-pub struct Context(UnsafeCell<usize>);
-// SAFETY: written by the CPU that suspends the G and by the G's maker, read by the CPU that resumes it; the scheduler
-// passes a G on only after it was suspended (I-G0), which orders the two.
-unsafe impl Sync for Context {}
-// SAFETY: a plain word.
-unsafe impl Send for Context {}
-
-impl Context {
-    /// A context that cannot be resumed yet.
-    pub const fn new() -> Self {
-        Self(UnsafeCell::new(0))
-    }
-
-    /// Sets the stack pointer, as [`new_context`] returned it.
-    ///
-    /// # Safety
-    /// Nobody else uses this context.
-    pub unsafe fn set(&self, sp: usize) {
-        // SAFETY: no other user, says the caller.
-        unsafe { *self.0.get() = sp }
-    }
-
-    /// The saved stack pointer, 0 if none: where a suspended G's backtrace starts.
-    ///
-    /// # Safety
-    /// The G is suspended and stays so during the call.
-    pub unsafe fn get(&self) -> usize {
-        // SAFETY: nobody writes while the G is suspended.
-        unsafe { *self.0.get() }
-    }
-}
-
-impl Default for Context {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 /// What runs on g0 between two Gs: gets the argument, returns the context to resume.
 type OnG0 = unsafe extern "C" fn(usize) -> *const Context;
@@ -76,11 +36,11 @@ pub unsafe fn mcall(save: *const Context, f: OnG0, arg: usize) {
     );
     debug_assert_ne!(cpu.g0_caller.get(), 0, "mcall outside of start_g0");
     // SAFETY: as the caller promises; the g0 stack is not in use while a G runs.
-    unsafe { switch(save.cast(), f, arg, cpu.g0_top) }
+    unsafe { switch(save.cast_mut().cast(), f, arg, cpu.g0_top) }
 }
 
 #[unsafe(naked)]
-unsafe extern "C" fn switch(save: *const usize, f: OnG0, arg: usize, g0_top: usize) {
+unsafe extern "C" fn switch(save: *mut usize, f: OnG0, arg: usize, g0_top: usize) {
     naked_asm!(
         "push rbx",
         "push rbp",
@@ -121,7 +81,7 @@ pub unsafe fn start_g0(f: OnG0, arg: usize) {
     let signals = fault::enter_m(cpu);
     // SAFETY: as the caller promises. A G comes back to this very thread only through `leave_g0`, which reads
     // `g0_caller` of the thread on which it runs.
-    unsafe { start(cpu.g0_caller.as_ptr(), f, arg, cpu.g0_top) };
+    unsafe { switch(cpu.g0_caller.as_ptr(), f, arg, cpu.g0_top) };
     // `cpu` may be used again: this frame lives on the thread's own stack, which does not migrate.
     fault::leave_m(signals);
     cpu.g0_caller.set(0);
@@ -132,32 +92,6 @@ pub unsafe fn start_g0(f: OnG0, arg: usize) {
     cpu.deadline_ns.set(u64::MAX);
 }
 
-#[unsafe(naked)]
-unsafe extern "C" fn start(save: *mut usize, f: OnG0, arg: usize, g0_top: usize) {
-    // The same steps as `switch`; `leave` undoes them.
-    naked_asm!(
-        "push rbx",
-        "push rbp",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "mov [rdi], rsp",
-        "mov rsp, rcx",
-        "mov rdi, rdx",
-        "xor ebp, ebp",
-        "call rsi",
-        "mov rsp, [rax]",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbp",
-        "pop rbx",
-        "ret",
-    )
-}
-
 /// Ends this thread's time as an M: back to the caller of [`start_g0`]. Destructors of the frames on g0 do not run.
 ///
 /// # Safety
@@ -165,7 +99,7 @@ unsafe extern "C" fn start(save: *mut usize, f: OnG0, arg: usize, g0_top: usize)
 pub unsafe fn leave_g0() -> ! {
     let caller = this().g0_caller.get();
     assert_ne!(caller, 0, "leave_g0 outside of start_g0");
-    // SAFETY: the frame that `start` left is still there: its function has not returned.
+    // SAFETY: the frame that `switch` left is still there: its function has not returned.
     unsafe { leave(caller) }
 }
 

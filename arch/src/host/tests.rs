@@ -1,6 +1,7 @@
 //! The contract on host threads, with a scheduler of ten lines.
 
 use super::*;
+use crate::Context;
 use crate::{PENDING_RESCHED, PENDING_TIMER};
 use std::collections::VecDeque;
 use std::process::Command;

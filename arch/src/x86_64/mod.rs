@@ -61,6 +61,6 @@ pub use preempt::{
 };
 pub use serial::{console_read, console_write, panic_console_write};
 pub use smp::{num_cpus, start_cpus};
-pub use switch::{Context, leave_g0, mcall, new_context, on_g0, start_g0};
+pub use switch::{leave_g0, mcall, new_context, on_g0, start_g0};
 pub use timer::{arm_timer, disarm_timer};
 pub use tsc::{clock_source, now_ns, spin_wait_ns};

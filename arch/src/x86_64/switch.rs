@@ -13,50 +13,9 @@
 //! and the x87 control word are not switched: the ABI makes them callee-saved, and no Rust code changes them.
 
 use super::percpu::Cpu;
+use crate::Context;
 use core::arch::naked_asm;
-use core::cell::UnsafeCell;
 use core::mem::offset_of;
-
-/// A stopped stack: its stack pointer, below it nothing, above it the six callee-saved registers and a return address.
-#[repr(transparent)]
-pub struct Context(UnsafeCell<usize>);
-
-// SAFETY: written by `mcall` of the owner, read by the `mcall` that resumes it; the kernel hands the G over in between by
-// a queue or a state change with release and acquire.
-unsafe impl Sync for Context {}
-// SAFETY: a plain word.
-unsafe impl Send for Context {}
-
-impl Context {
-    /// A context that was never saved; it must not be resumed.
-    pub const fn new() -> Self {
-        Self(UnsafeCell::new(0))
-    }
-
-    /// Stores the stack pointer that [`new_context`] made.
-    ///
-    /// # Safety
-    /// Nobody else uses this context now.
-    pub unsafe fn set(&self, sp: usize) {
-        // SAFETY: the caller is alone with it.
-        unsafe { *self.0.get() = sp }
-    }
-
-    /// The saved stack pointer, 0 if none: the start of a stopped G's backtrace.
-    ///
-    /// # Safety
-    /// The G is stopped and stays so during the call.
-    pub unsafe fn get(&self) -> usize {
-        // SAFETY: nobody writes while the G is stopped.
-        unsafe { *self.0.get() }
-    }
-}
-
-impl Default for Context {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 /// Leave the current G: save it in `*save`, call `f(arg)` on this CPU's g0 stack, resume the context that `f` returns
 /// (maybe the same one, maybe on behalf of another G). `f` starts at the top of g0 each time, so what it left there is lost.

@@ -1,7 +1,7 @@
 //! The number of Ps changes under load. Go: proc_test.go, and the bug reports named at each test.
 
 use crate::param::param;
-use crate::wait::{bump, chance, hold_until, spin, until};
+use crate::wait::{bump, chance, meet, spin, until};
 use crate::{Outcome, Test, ensure, figure};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -13,21 +13,6 @@ pub const TESTS: &[Test] = &[
     ("gomaxprocs_tickers", gomaxprocs_tickers),
     ("gomaxprocs_queues", gomaxprocs_queues),
 ];
-
-/// Every P runs a G at the same instant.
-fn all_at_once(procs: u64) {
-    let come = Arc::new(AtomicU64::new(0));
-    let gs: Vec<_> = (0..procs)
-        .map(|_| {
-            let come = come.clone();
-            spawn(move || {
-                bump(&come);
-                hold_until(|| come.load(Acquire) >= procs)
-            })
-        })
-        .collect();
-    gs.into_iter().for_each(|g| g.join());
-}
 
 /// Go: BigGOMAXPROCS. More than there are CPUs is cut to them, 0 asks, the answer is what was before.
 fn gomaxprocs_big() -> Outcome {
@@ -42,7 +27,7 @@ fn gomaxprocs_big() -> Outcome {
             "{} Ps after gomaxprocs({n})",
             gomaxprocs(0)
         );
-        all_at_once(want as u64);
+        meet(want as u64);
     }
     Ok(())
 }
@@ -117,7 +102,7 @@ fn gomaxprocs_random() -> Outcome {
     );
     ensure!(SLEPT.load(Relaxed) > 0, "nobody slept");
     gomaxprocs(num_cpu());
-    all_at_once(num_cpu() as u64);
+    meet(num_cpu() as u64);
     ensure!(num_goroutine() == 1, "{} goroutines left", num_goroutine());
     Ok(())
 }

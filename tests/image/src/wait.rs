@@ -38,14 +38,18 @@ pub fn others_halt() {
 
 /// As many Gs as there are Ps meet, each on a P of its own: all of them are in use.
 pub fn all_ps_meet() {
-    let procs = sched::gomaxprocs() as u64;
+    meet(sched::gomaxprocs() as u64)
+}
+
+/// So many Gs run at the same instant.
+pub fn meet(n: u64) {
     let come = Arc::new(AtomicU64::new(0));
-    let gs: Vec<_> = (0..procs)
+    let gs: Vec<_> = (0..n)
         .map(|_| {
             let come = come.clone();
             spawn(move || {
                 bump(&come);
-                hold_until(|| come.load(Acquire) == procs)
+                hold_until(|| come.load(Acquire) >= n)
             })
         })
         .collect();
