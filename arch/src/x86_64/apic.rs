@@ -123,6 +123,16 @@ pub fn send_sipi(apic_id: u32, page: u64) {
     command(apic_id, ICR_ASSERT | 6 << 8 | (page >> 12) as u32);
 }
 
+/// Address and data with which a device interrupts CPU `cpu` by a message (MSI; SDM vol. 3, 11.11): fixed, edge-triggered.
+///
+/// # Panics
+/// If there is no such CPU.
+pub fn msi_message(cpu: usize, vector: u8) -> (u64, u32) {
+    assert!(cpu < super::smp::num_cpus(), "no CPU {cpu}");
+    let apic_id = super::percpu::cpu(cpu).apic_id.load(Relaxed);
+    (0xfee0_0000 | u64::from(apic_id) << 12, vector.into())
+}
+
 #[derive(Clone, Copy, Debug)]
 /// Names a CPU to [`wake_cpu`].
 pub struct CpuRef {

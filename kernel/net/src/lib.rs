@@ -1,4 +1,4 @@
-//! The network, from the device upwards. So far: the ring that driver and device share.
+//! The network, from the device upwards. So far: the ring that driver and device share, and the driver.
 //!
 //! | question | file |
 //! |---|---|
@@ -6,7 +6,10 @@
 //! | the driver's side: give buffers, kick, take them back | `ring/queue.rs` |
 //! | when the other side wants to be told | `ring/event.rs` |
 //! | the device's side, for tests | `ring/fake.rs` |
+//! | from a device on PCI to one that runs | `device/pci.rs` `device/start.rs` |
+//! | frames that come, frames that go | `device/receive.rs` `device/transmit.rs` |
 #![cfg_attr(ringo_kernel, no_std)]
 extern crate alloc;
 
+pub mod device;
 pub mod ring;

@@ -38,6 +38,8 @@ mod locked;
 mod locked_p;
 #[cfg(ringo_kernel)]
 mod memory;
+#[cfg(ringo_kernel)]
+mod net;
 mod pairs;
 mod policy;
 mod preempt;
@@ -77,6 +79,7 @@ const BARE: &[&[Test]] = &[
     exceptions::TESTS,
     leaks::TESTS,
     memory::TESTS,
+    net::TESTS,
     regs::TESTS,
     stacks::TESTS,
     step::TESTS,

@@ -27,6 +27,7 @@ mod leaks;
 mod life;
 mod locked;
 mod memory;
+mod net;
 mod outside;
 mod programs;
 mod reach;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         leaks::cases(),
         exit_rules::cases(),
         disk::cases(),
+        net::cases(),
         hangs::cases(),
     ];
     let mut trials: Vec<Trial> = cases

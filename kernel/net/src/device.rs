@@ -1,0 +1,40 @@
+//! virtio-net (virtio 1.2, 5.1): frames in, frames out, in batches.
+//!
+//! ```text
+//!             start: reset, features, queues                 device's registers: `Transport`
+//!                    │
+//!       ┌────────────┴───────────┐
+//!   Receiver                Transmitter
+//!   all buffers are out     buffers are out while they are sent
+//!   receive: frame by       send: into a free buffer
+//!   frame, in place         flush: all of them, one kick
+//!   refill: one kick
+//! ```
+//!
+//! The halves share nothing, so each can have a lock of its own. Nothing here waits: an interrupt says when to look again
+//! (`listen`), and who listens is the layer above.
+
+mod dma;
+mod error;
+mod header;
+#[cfg(ringo_kernel)]
+mod pci;
+mod receive;
+mod start;
+#[cfg(all(test, not(ringo_loom)))]
+mod tests;
+mod transmit;
+mod transport;
+
+pub use dma::{Memory, Page};
+pub use error::Error;
+pub use header::Checksum;
+#[cfg(ringo_kernel)]
+pub use pci::{Frames, PciTransport, find};
+pub use receive::{Frame, Receiver};
+pub use start::{Nic, Offers, start};
+pub use transmit::Transmitter;
+pub use transport::{Bell, QueueSetup, Transport};
+
+/// The longest frame: Ethernet's header and 1,500 bytes.
+pub const FRAME_BYTES: usize = 1514;
