@@ -3,6 +3,8 @@
 #![cfg_attr(ringo_kernel, no_std)]
 
 pub mod config;
+#[cfg(ringo_loom)]
+mod explore;
 pub mod guard;
 pub mod lock;
 #[cfg(any(ringo_loom, ringo_shuttle))]
@@ -11,6 +13,8 @@ pub mod mutant;
 pub mod rng;
 pub mod shim;
 
+#[cfg(ringo_loom)]
+pub use explore::explore;
 pub use guard::{IrqGuard, PreemptGuard};
 #[cfg(not(ringo_loom))]
 pub use lock::preempt_at_unlock;

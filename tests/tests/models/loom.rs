@@ -1,4 +1,4 @@
-//! Small models, explored by loom in all interleavings: `kernel/sched/tests/loom/` and `kernel/csp/tests/loom/`, built with
+//! Small models, explored by loom in all interleavings: in `tests/loom/` of `kernel/sched`, `csp` and `net`, built with
 //! `--cfg ringo_loom` in `target/loom`. By hand:
 //! `RUSTFLAGS="--cfg ringo_loom" RINGO_MUTANT=no_recheck cargo test --release --target-dir target/loom -p sched --test loom --
 //! --exact idle::make_against_idle`.
@@ -232,6 +232,32 @@ pub const MUTANTS: &[Mutant] = &[
         "timer::stop_and_reset_against_fire",
         "timers that fire later",
     ),
+    (
+        "publish_relaxed",
+        "virtqueue::kick_with_event_index",
+        "sees other buffers",
+    ),
+    ("kick_no_fence", "virtqueue::kick_with_flags", DEADLOCK),
+    (
+        "kick_by_equality",
+        "virtqueue::kick_with_event_index",
+        DEADLOCK,
+    ),
+    (
+        "pop_relaxed",
+        "virtqueue::interrupt_with_flags",
+        "it keeps to the rules",
+    ),
+    (
+        "rearm_no_fence",
+        "virtqueue::interrupt_with_event_index",
+        DEADLOCK,
+    ),
+    (
+        "rearm_no_recheck",
+        "virtqueue::interrupt_with_flags",
+        DEADLOCK,
+    ),
 ];
 
 /// Planted bugs that no model can find, with the reason: reviewed instead.
@@ -240,7 +266,7 @@ pub const REVIEWED: &[(&str, &str)] = &[(
     "lets a thief's read of a slot happen after the owner overwrote it; loom runs each thread's reads in their order",
 )];
 
-static LOOM: Program = Program::new(&["sched", "csp"], "loom", "--cfg ringo_loom");
+static LOOM: Program = Program::new(&["sched", "csp", "net"], "loom", "--cfg ringo_loom");
 
 #[test]
 fn models_hold() {

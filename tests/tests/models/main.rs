@@ -28,6 +28,8 @@ fn every_planted_bug_is_tried() {
         "kernel/sched/tests/loom",
         "kernel/csp/src",
         "kernel/csp/tests/loom",
+        "kernel/net/src",
+        "kernel/net/tests/loom",
     ] {
         sources(&root().join(dir), &mut |text| {
             for call in ["mutant(\"", "order(\""] {

@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 thread_local! {
     /// What has come to pass in any interleaving so far. Beside the model: adds nothing to it.
     static SEEN: RefCell<BTreeSet<&'static str>> = const { RefCell::new(BTreeSet::new()) };
-    static RUNS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
 /// Explore all interleavings of `f` with at most `preemptions` switches of a thread that could have gone on. Each of
@@ -18,22 +17,12 @@ pub fn explore(
     outcomes: &[&'static str],
     f: impl Fn() + Send + Sync + 'static,
 ) {
-    let mut b = loom::model::Builder::new();
-    b.preemption_bound.get_or_insert(preemptions);
-    b.max_branches = 8_000;
-    let bound = b.preemption_bound.unwrap_or(0);
     SEEN.take();
-    RUNS.set(0);
-    b.check(move || {
-        RUNS.set(RUNS.get() + 1);
+    base::explore(preemptions, move || {
         sched::models::set_clock(1, 0);
         f()
     });
-    assert_eq!(SEEN.take(), outcomes.iter().copied().collect(), "outcomes");
-    println!(
-        "RINGO-MODEL interleavings {} preemptions {bound}",
-        RUNS.get()
-    );
+    assert_eq!(SEEN.take(), outcomes.iter().copied().collect(), "outcomes")
 }
 
 /// It has come to pass.

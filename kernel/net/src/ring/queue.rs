@@ -3,7 +3,7 @@
 use super::area::{Area, Desc, NO_INTERRUPT, NO_NOTIFY};
 use super::event::need_event;
 use alloc::boxed::Box;
-use base::mutant::mutant;
+use base::mutant::{mutant, order};
 use base::shim::{Ordering::*, fence};
 use core::fmt;
 
@@ -180,12 +180,9 @@ impl Queue {
             return false;
         }
         let old = core::mem::replace(&mut self.published, self.added);
-        let order = if mutant("publish_relaxed") {
-            Relaxed
-        } else {
-            Release
-        };
-        self.area.avail_idx.store(self.added, order); // pairs with the device's load of it: it sees entries and descriptors
+        self.area
+            .avail_idx
+            .store(self.added, order("publish_relaxed", Release)); // pairs with the device's load of it: it sees entries and descriptors
         if !mutant("kick_no_fence") {
             fence(SeqCst) // I-DEKKER: pairs with the device's, before its last look at the index
         }
@@ -208,12 +205,7 @@ impl Queue {
         if let Some(broken) = self.broken {
             return Err(broken);
         }
-        let order = if mutant("pop_relaxed") {
-            Relaxed
-        } else {
-            Acquire
-        };
-        let used = self.area.used_idx.load(order); // pairs with the device's store of it: we see the entry and what it wrote
+        let used = self.area.used_idx.load(order("pop_relaxed", Acquire)); // pairs with the device's store of it: we see the entry and what it wrote
         let ready = used.wrapping_sub(self.taken);
         if ready == 0 {
             return Ok(None);

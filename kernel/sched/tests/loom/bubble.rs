@@ -1,6 +1,7 @@
 //! Bubbles (`bubble.rs` of the scheduler): I-ACTIVE.
 use crate::park::{new_event, wake};
-use crate::world::{Gs, check_end, explore, work};
+use crate::world::{Gs, check_end, work};
+use base::explore;
 use loom::thread;
 use sched::bubble::Bubble;
 use sched::models::sched;

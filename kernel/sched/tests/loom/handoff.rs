@@ -1,5 +1,6 @@
 //! Blocking calls: their Ps are taken by others (`handoff.rs` of the scheduler).
-use crate::world::{Gs, check_end, explore, work};
+use crate::world::{Gs, check_end, work};
+use base::explore;
 use loom::thread;
 use sched::models::sched;
 

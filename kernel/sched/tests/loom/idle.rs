@@ -1,5 +1,6 @@
 //! Going idle against waking up (`idle.rs` of the scheduler).
-use crate::world::{Gs, check_end, explore, work};
+use crate::world::{Gs, check_end, work};
+use base::explore;
 use loom::thread;
 use sched::models::sched;
 use sched::{GRef, M, Sched};

@@ -1,6 +1,7 @@
 //! Goroutines that are locked to an M: delivered by whoever finds them (`locked.rs` of the scheduler): I-TRAY.
 use crate::park::{new_event, wait, wake};
-use crate::world::{Gs, check_end, explore, work};
+use crate::world::{Gs, check_end, work};
+use base::explore;
 use loom::thread;
 use sched::models::sched;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Parking against readying (`park.rs` of the scheduler): I-COMMIT, I-STATE.
-use crate::world::{Gs, check_end, explore, work};
+use crate::world::{Gs, check_end, work};
+use base::explore;
 use base::mutant::mutant;
 use base::{Rank, SpinGuard, SpinLock};
 use loom::thread;

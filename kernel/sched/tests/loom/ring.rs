@@ -1,5 +1,6 @@
 //! A P's run queue: its owner against a thief.
-use crate::world::{Gs, explore};
+use crate::world::Gs;
+use base::explore;
 use loom::sync::Arc;
 use loom::thread;
 use sched::RunQueue;

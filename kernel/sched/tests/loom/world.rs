@@ -5,24 +5,6 @@ use sched::{G, GRef, GStatus, M, Sched};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Explore all interleavings of `f` with at most `preemptions` switches of a thread that could have gone on.
-pub fn explore(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
-    let mut b = loom::model::Builder::new();
-    b.preemption_bound.get_or_insert(preemptions);
-    b.max_branches = 8_000;
-    let n = Arc::new(AtomicU64::new(0));
-    let k = n.clone();
-    let bound = b.preemption_bound.unwrap_or(0);
-    b.check(move || {
-        k.fetch_add(1, Relaxed);
-        f()
-    });
-    println!(
-        "RINGO-MODEL interleavings {} preemptions {bound}",
-        n.load(Relaxed)
-    );
-}
-
 /// Gs without stacks, numbered from 0. The counters are the host's own atomics: they see the order in which loom runs
 /// things and add nothing to it.
 pub struct Gs {
