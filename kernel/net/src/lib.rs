@@ -11,5 +11,6 @@
 #![cfg_attr(ringo_kernel, no_std)]
 extern crate alloc;
 
+#[cfg(not(ringo_loom))]
 pub mod device;
 pub mod ring;
