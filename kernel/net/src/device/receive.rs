@@ -34,7 +34,7 @@ pub struct Receiver<B: Bell> {
 
 impl<B: Bell> Receiver<B> {
     pub(super) fn new<M: Memory>(queue: Queue, bell: B) -> Result<Receiver<B>, Error> {
-        let n = queue.free();
+        let n = queue.left();
         Ok(Receiver {
             buffers: Buffers::new::<M>(n)?,
             held: vec![0; n.into()].into(),

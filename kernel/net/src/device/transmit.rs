@@ -21,7 +21,7 @@ pub struct Transmitter<B: Bell> {
 
 impl<B: Bell> Transmitter<B> {
     pub(super) fn new<M: Memory>(queue: Queue, bell: B) -> Result<Transmitter<B>, Error> {
-        let n = queue.free();
+        let n = queue.left();
         Ok(Transmitter {
             buffers: Buffers::new::<M>(n)?,
             held: vec![0; n.into()].into(),

@@ -64,7 +64,7 @@ impl Area {
     #[cfg(not(ringo_loom))]
     pub unsafe fn at(at: *mut u8, size: u16) -> Area {
         assert!(
-            size.is_power_of_two() && (2..=32768).contains(&size) && at.addr() % 16 == 0,
+            size.is_power_of_two() && (2..=32768).contains(&size) && at.addr().is_multiple_of(16),
             "a ring of {size} descriptors at {at:?}"
         );
         let n = size as usize;

@@ -86,7 +86,7 @@ pub struct Queue {
     own: Box<[Own]>,
     /// First of the free list, and how many are on it.
     free: u16,
-    free_len: u16,
+    left: u16,
     /// The available index: chains added, and those of them that the device has been shown.
     added: u16,
     published: u16,
@@ -109,7 +109,7 @@ impl Queue {
             event_idx,
             own: own.collect(),
             free: 0,
-            free_len: size,
+            left: size,
             added: 0,
             published: 0,
             taken: 0,
@@ -118,8 +118,8 @@ impl Queue {
     }
 
     /// Descriptors that are free.
-    pub fn free(&self) -> u16 {
-        self.free_len
+    pub fn left(&self) -> u16 {
+        self.left
     }
 
     /// Chains that the device has, or will have at the next [`Queue::publish`].
@@ -141,7 +141,7 @@ impl Queue {
     /// If the chain is empty.
     pub fn add(&mut self, chain: &[Buffer]) -> Result<u16, Full> {
         assert!(!chain.is_empty(), "a chain without buffers");
-        if chain.len() > usize::from(self.free_len) || self.broken.is_some() {
+        if chain.len() > usize::from(self.left) || self.broken.is_some() {
             return Err(Full);
         }
         let head = self.free;
@@ -165,7 +165,7 @@ impl Queue {
             if last { self.free = next } else { at = next }
         }
         let n = chain.len() as u16;
-        self.free_len -= n;
+        self.left -= n;
         let own = &mut self.own[usize::from(head)];
         (own.out, own.room) = (n, room);
         self.area.avail[self.area.slot(self.added)].store(head, Relaxed);
@@ -242,7 +242,7 @@ impl Queue {
         self.own[usize::from(last)].next = self.free;
         self.own[usize::from(head)].out = 0;
         self.free = head;
-        self.free_len += n
+        self.left += n
     }
 
     /// No interrupts from this ring, as far as the device listens: it may send one all the same.

@@ -52,12 +52,12 @@ fn a_chain_goes_there_and_back() {
         chain.parts,
         [(100, 10, false), (200, 20, true), (300, 30, true)]
     );
-    assert_eq!((q.free(), q.out()), (SIZE - 3, 1));
+    assert_eq!((q.left(), q.out()), (SIZE - 3, 1));
     d.give(head.into(), 50);
     assert_eq!(q.pop(), Ok(None));
     d.publish();
     assert_eq!(q.pop(), Ok(Some(Used { head, len: 50 })));
-    assert_eq!((q.free(), q.out()), (SIZE, 0));
+    assert_eq!((q.left(), q.out()), (SIZE, 0));
     assert!(!q.publish(), "nothing new");
 }
 
@@ -69,7 +69,7 @@ fn full_and_free_again() {
         .collect();
     assert_eq!(q.add(&[read(9, 1)]), Err(Full));
     assert!(q.publish());
-    assert_eq!(q.free(), 0);
+    assert_eq!(q.left(), 0);
     while let Some(chain) = d.take() {
         d.give(chain.head.into(), 1)
     }
