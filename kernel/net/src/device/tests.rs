@@ -118,12 +118,14 @@ fn card(features: u64) -> Fake {
 
 fn running(features: u64) -> (Fake, Nic<Fake>) {
     let fake = card(features);
-    let nic = start::<_, Leaked>(fake.clone()).ok().expect("it starts");
+    let Ok(nic) = start::<_, Leaked>(fake.clone()) else {
+        panic!("it does not start")
+    };
     (fake, nic)
 }
 
 /// The bytes of a part of a chain.
-fn part(chain: &Chain, i: usize) -> &mut [u8] {
+fn part<'a>(chain: &Chain, i: usize) -> &'a mut [u8] {
     let (phys, len, _) = chain.parts[i];
     // SAFETY: addresses are the host's; the chain is the device's.
     unsafe { std::slice::from_raw_parts_mut(phys as *mut u8, len as usize) }

@@ -264,7 +264,7 @@ fn a_hostile_device_breaks_nothing_else() {
     let mut held = Vec::new();
     for _ in 0..inputs {
         if q.broken().is_some() {
-            (q, d) = pair(rng.next_u64() % 2 == 0);
+            (q, d) = pair(rng.next_u64().is_multiple_of(2));
             held.clear()
         }
         for _ in 0..rng.next_u64() % 4 {
