@@ -69,6 +69,20 @@ impl Registers {
         unsafe { self.at.add(offset).cast().as_ptr() }
     }
 
+    /// `bytes` of them from `offset` on.
+    ///
+    /// # Panics
+    /// If they are not in the block.
+    fn part(&self, offset: usize, bytes: usize) -> Registers {
+        assert!(
+            offset + bytes <= self.bytes,
+            "{bytes} bytes of registers at {offset}"
+        );
+        // SAFETY: inside of the block.
+        let at = unsafe { self.at.add(offset) };
+        Registers { at, bytes }
+    }
+
     fn read<T>(&self, offset: usize) -> T {
         // SAFETY: a register of our device.
         unsafe { self.register::<T>(offset).read_volatile() }
@@ -115,7 +129,7 @@ pub fn find() -> Result<PciTransport, Error> {
 
 fn open(space: PciSpace, at: PciAddress) -> Result<PciTransport, Error> {
     let lacks = Error::Unusable("it lacks registers");
-    let endpoint = EndpointHeader::from_header(PciHeader::new(at), &space).ok_or(lacks)?;
+    let endpoint = EndpointHeader::from_header(PciHeader::new(at), space).ok_or(lacks)?;
     let (mut common, mut notify, mut device, mut msix) = (None, None, None, None);
     for capability in endpoint.capabilities(&space) {
         match capability {
@@ -240,7 +254,7 @@ impl Transport for PciTransport {
     }
 
     fn device_features(&mut self) -> u64 {
-        let mut half = |i: u32| -> u64 {
+        let half = |i: u32| -> u64 {
             self.common.write(DEVICE_FEATURE_SELECT, i);
             self.common.read::<u32>(DEVICE_FEATURE).into()
         };
@@ -279,13 +293,8 @@ impl Transport for PciTransport {
         self.common.write(QUEUE_SELECT, queue);
         let offset =
             usize::from(self.common.read::<u16>(QUEUE_NOTIFY_OFF)) * self.notify_multiplier;
-        let at = self.notify.register::<u16>(offset);
         PciBell {
-            // SAFETY: `register` has checked it.
-            at: Registers {
-                at: unsafe { NonNull::new_unchecked(at.cast()) },
-                bytes: 2,
-            },
+            at: self.notify.part(offset, size_of::<u16>()),
             queue,
         }
     }
