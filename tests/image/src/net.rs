@@ -2,7 +2,6 @@
 
 use crate::param::param;
 use crate::{Outcome, Test, ensure, figure};
-use alloc::format;
 use alloc::string::{String, ToString};
 use net::device::{self, Error, Frames, Nic, PciTransport};
 use ringo::prelude::*;
