@@ -51,6 +51,10 @@ pub struct Watch {
     uses: loom::cell::UnsafeCell<()>,
 }
 
+// SAFETY: there is nothing in it; what loom keeps beside it belongs to the model's one thread of the host.
+#[cfg(ringo_loom)]
+unsafe impl Sync for Watch {}
+
 impl Watch {
     crate::const_fn! {
         /// Not used yet.

@@ -3,6 +3,7 @@
 use crate::sync::Counter;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use base::mutant::mutant;
 use base::{Rank, SpinLock};
 use core::fmt;
 use core::panic::Location;
@@ -196,7 +197,7 @@ impl<T> Packet<T> {
     pub(crate) fn deliver(&self, value: T) {
         let unwanted = {
             let mut state = self.state.lock();
-            if state.detached {
+            if state.detached && !mutant("deliver_to_nobody") {
                 Some(value)
             } else {
                 state.result = Some(value);
@@ -211,6 +212,10 @@ impl<T> Packet<T> {
     pub(crate) fn join(&self, id: u64) -> T {
         let mut state = self.state.lock();
         if !state.ended {
+            if mutant("join_no_recheck") {
+                drop(state);
+                state = self.state.lock()
+            }
             state.waiter = Some(sched::current());
             if self.bubble == sched::bubble::current_id() {
                 sched::current().blocks_durably()
@@ -232,6 +237,9 @@ impl<T> Packet<T> {
         let left = {
             let mut state = self.state.lock();
             state.detached = true;
+            if mutant("detach_leaves_result") {
+                return;
+            }
             state.result.take()
         };
         drop(left);
@@ -272,8 +280,13 @@ impl<T> Packet<T> {
     fn end(&self) {
         let waiter = {
             let mut state = self.state.lock();
+            let early = mutant("end_in_two_steps").then(|| state.waiter.take());
+            if early.is_some() {
+                drop(state);
+                state = self.state.lock()
+            }
             state.ended = true;
-            state.waiter.take()
+            early.unwrap_or_else(|| state.waiter.take())
         };
         if let Some(g) = waiter {
             sched::goready(g);

@@ -10,6 +10,8 @@
 mod chan;
 #[path = "loom/context.rs"]
 mod context;
+#[path = "loom/join.rs"]
+mod join;
 #[path = "loom/mutex.rs"]
 mod mutex;
 #[path = "loom/select.rs"]

@@ -16,7 +16,7 @@ use loom::sync::mpsc;
 
 mod threads;
 pub use threads::{as_m, parks, reversed, run_gs, set_clock};
-pub(crate) use threads::{curg, m_ptr, park_thread, read_clock, ready_thread};
+pub(crate) use threads::{curg, m_ptr, park_thread, read_clock, ready_thread, start_thread};
 
 /// A CPU that halts until it is interrupted. As on the machine, the interrupt is remembered if it comes first. A thread
 /// that waits here is blocked for loom, so that a lost wake-up is a deadlock that loom reports.

@@ -50,6 +50,10 @@ pub unsafe fn newproc_scoped<F: FnOnce() + Send>(
     created_at: &'static Location<'static>,
     hook: Option<ExitHook>,
 ) -> u64 {
+    #[cfg(ringo_loom)]
+    // SAFETY: the caller's promise.
+    return unsafe { crate::models::start_thread(f, created_at, hook) };
+    #[cfg(not(ringo_loom))]
     if size_of::<F>() > INLINE_MAX_BYTES {
         let f: Box<dyn FnOnce() + Send + '_> = Box::new(f);
         // SAFETY: the caller's promise, handed on.

@@ -197,6 +197,18 @@ pub const MUTANTS: &[Mutant] = &[
     ("waitgroup_glances", "sync::wait_against_two_done", DEADLOCK),
     ("once_done_relaxed", "sync::once", RACE),
     ("once_no_recheck", "sync::once", DEADLOCK),
+    ("join_no_recheck", "join::join_against_end", DEADLOCK),
+    ("end_in_two_steps", "join::join_against_end", DEADLOCK),
+    (
+        "deliver_to_nobody",
+        "join::drop_against_end",
+        "dropped on g0",
+    ),
+    (
+        "detach_leaves_result",
+        "join::drop_against_end",
+        "dropped on g0",
+    ),
     (
         "context_asks_early",
         "context::child_against_cancel",

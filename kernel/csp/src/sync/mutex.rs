@@ -41,7 +41,8 @@ const STARVING_NS: u64 = 1_000_000;
 ///
 /// WAITERS, WOKEN and STARVING change under the list's lock only. Nobody is missed: a G sets WAITERS and sees LOCKED in
 /// one step under that lock; the owner's fast unlock then fails, and its slow one waits for the list's lock, which is
-/// dropped when the G is asleep.
+/// dropped when the G is asleep. Every change that frees the word is a Release and pairs with the Acquire of `try_lock`; the
+/// rest of the word needs no order, since it changes under the list's lock.
 struct Raw {
     word: AtomicU32,
     list: SpinLock<WaitQueue>,

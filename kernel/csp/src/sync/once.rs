@@ -100,6 +100,7 @@ impl Once {
     fn call_slow<F: FnOnce()>(&self, f: F, abandoned: u32) {
         let mut f = Some(f);
         while !self.is_completed() {
+            // Acquire: pairs with the Release of `end`: what a function did that ended its goroutine is visible.
             if self
                 .state
                 .compare_exchange(NEW, RUNNING, Ordering::Acquire, Ordering::Acquire)

@@ -171,6 +171,7 @@ impl Counter {
             .fetch_add(n, order("waitgroup_add_relaxed", Ordering::AcqRel));
         let after = before.wrapping_add(n);
         assert!(after >= 0, "negative WaitGroup counter");
+        // Acquire: pairs with the changes of `waiting` in `wait` and `wake_all`.
         if n > 0 && before == 0 && self.waiting.load(Ordering::Acquire) != 0 {
             misuse("add called concurrently with wait");
         }
@@ -197,13 +198,14 @@ impl Counter {
             return;
         }
         let mut waiters = self.waiters.lock();
+        // Acquire: as above. Who brings the count to 0 after this look takes the lock after us, and finds us.
         if self.count.load(Ordering::Acquire) == 0 && !mutant("waitgroup_no_recheck") {
             return;
         }
         let w = Waiter::new(ptr::null_mut());
         // SAFETY: `w` lives in this frame, which we leave only once it was popped.
         unsafe { waiters.push_back(&w) };
-        self.waiting.fetch_add(1, Ordering::Release);
+        self.waiting.fetch_add(1, Ordering::Release); // pairs with the look in `add`
         if self.bubble.load(Ordering::Relaxed) == sched::bubble::current_id() {
             w.g.blocks_durably()
         }
@@ -225,7 +227,7 @@ impl Counter {
             // Those that waited for the 0 have seen it and gone; these came for the next round, whose 0 wakes them.
             return;
         }
-        self.waiting.store(0, Ordering::Release);
+        self.waiting.store(0, Ordering::Release); // pairs with the look in `add`
         let batch = waiters.pop_all();
         drop(waiters);
         batch.ready(true);

@@ -1,6 +1,7 @@
 //! Timers against those who receive, stop and reset: nothing from before comes after (Go 1.23).
-use crate::world::{explore, g, gs, saw};
+use crate::world::{Letter, explore, g, gs, saw};
 use csp::time::{Duration, Instant, Ticker, Timer};
+use csp::{chan, select};
 use sched::models::{as_m, free, parks, sched, set_clock};
 use sched::{M, Sched};
 
@@ -147,6 +148,30 @@ fn receive_against_rest() {
             }
             assert_eq!(fire(s, m1, LATER_NS), 1, "timers that fire later");
             assert_eq!(ticker.receiver().try_recv().map(tick_ns), Ok(LATER_NS))
+        })
+    })
+}
+
+/// A select waits for a value and for a timer: one wins. A value that was handed over is received, whatever the clock says.
+#[test]
+fn select_against_fire() {
+    explore(2, &["received", "timed out"], || {
+        with_timers(|s, m1| {
+            let timer = timer();
+            let (tx, rx) = chan::<Letter>(0);
+            let (mut received, mut sent) = (false, false);
+            gs([
+                g(|| {
+                    received = select! {
+                        recv(rx) -> l => { assert_eq!(l.map(|l| l.read()), Some(7)); true }
+                        recv(timer.receiver()) -> at => { assert_eq!(at.map(tick_ns), Some(FIRST_NS)); false }
+                    }
+                }),
+                g(|| sent = tx.try_send(Letter::new(7)).is_ok()),
+                g(|| assert_eq!(fire(s, m1, FIRST_NS), 1)),
+            ]);
+            assert_eq!(received, sent, "received, sent");
+            saw(if received { "received" } else { "timed out" })
         })
     })
 }

@@ -8,11 +8,12 @@
 //! ```
 
 use super::Bell;
-use crate::g::{G, GRef, GStatus, WaitReason};
+use crate::g::{ExitHook, G, GRef, GStatus, WaitReason};
 use crate::m::M;
 use crate::park::Commit;
 use base::PreemptGuard;
 use base::shim::Ordering::*;
+use core::panic::Location;
 use core::ptr::null_mut;
 
 loom::thread_local! {
@@ -27,11 +28,15 @@ struct Beside {
     step_ns: u64,
     reversed: u64,
     parks: [u32; 5],
+    /// Gs so far.
+    gs: u64,
+    threads: Vec<loom::thread::JoinHandle<()>>,
+    ended: Vec<*mut G>,
 }
 
 std::thread_local! {
     static BESIDE: core::cell::RefCell<Beside> = const { core::cell::RefCell::new(Beside {
-        clock_ns: 1, step_ns: 0, reversed: 0, parks: [0; 5],
+        clock_ns: 1, step_ns: 0, reversed: 0, parks: [0; 5], gs: 0, threads: Vec::new(), ended: Vec::new(),
     }) };
 }
 
@@ -67,43 +72,83 @@ fn current_number() -> usize {
     crate::current().id() as usize
 }
 
-/// Runs each of `fs` as a G, numbered from 0, until all have ended. Bit i of `reversed` is what
-/// [`reversed`] answers to G i.
+/// Runs each of `fs` as a G, numbered from 0, until all have ended, and those that they start, with the numbers that follow.
+/// Bit i of `reversed` is what [`reversed`] answers to G i.
 ///
 /// # Panics
 /// If there are more than loom has threads for.
 pub fn run_gs<const N: usize>(reversed: u64, fs: [Box<dyn FnOnce() + '_>; N]) {
-    beside(|b| (b.reversed, b.parks) = (reversed, [0; 5]));
-    let gs: [*mut G; N] = core::array::from_fn(|i| {
-        let g = G::new();
-        g.set_id(i as u64);
-        g.set_status(GStatus::Dead, GStatus::Runnable);
-        g.set_status(GStatus::Runnable, GStatus::Running);
-        Box::into_raw(Box::new(g))
-    });
-    let mut mine = None;
-    let mut threads = vec![];
-    for (f, g) in fs.into_iter().zip(gs) {
-        if mine.is_none() {
-            mine = Some(f);
-            continue;
+    beside(|b| (b.reversed, b.parks, b.gs) = (reversed, [0; 5], 0));
+    let mut first = None;
+    for f in fs {
+        let g = make_g();
+        if first.is_none() {
+            first = Some((g, f)) // on this thread
+        } else {
+            // SAFETY: the thread is joined below; where that does not come to pass, loom has found something, and the run is over.
+            unsafe { start(g, f, None) }
         }
-        // SAFETY: the lifetime alone changes: the thread is joined below; where that does not come to pass, loom has found
-        // something, and the run is over.
-        let f: Box<dyn FnOnce()> = unsafe { core::mem::transmute(f) };
-        let g = g as usize;
-        threads.push(loom::thread::spawn(move || run_g(g as *mut G, f)));
     }
-    if let Some(f) = mine {
-        run_g(gs[0], f)
+    if let Some((g, f)) = first {
+        run_g(g, f);
+        beside(|b| b.ended.push(g))
     }
-    for t in threads {
-        t.join().unwrap()
+    while let Some(thread) = beside(|b| b.threads.pop()) {
+        thread.join().unwrap()
     }
-    for g in gs {
-        // SAFETY: made above, and nobody uses it any more.
+    for g in beside(|b| core::mem::take(&mut b.ended)) {
+        // SAFETY: made by `make_g`, and nobody uses it any more.
         drop(unsafe { Box::from_raw(g) })
     }
+}
+
+fn make_g() -> *mut G {
+    let g = G::new();
+    g.set_id(beside(|b| {
+        b.gs += 1;
+        b.gs - 1
+    }));
+    g.set_status(GStatus::Dead, GStatus::Runnable);
+    g.set_status(GStatus::Runnable, GStatus::Running);
+    Box::into_raw(Box::new(g))
+}
+
+/// What `newproc` does.
+///
+/// # Safety
+/// As [`crate::newproc_scoped`].
+pub(crate) unsafe fn start_thread(
+    f: impl FnOnce(),
+    created_at: &'static Location<'static>,
+    hook: Option<ExitHook>,
+) -> u64 {
+    let g = make_g();
+    // SAFETY: nobody else has it.
+    let id = unsafe {
+        let at = core::ptr::from_ref(created_at).cast_mut();
+        (*g).created_at.store(at, Relaxed);
+        (*g).id()
+    };
+    // SAFETY: the caller's promise.
+    unsafe { start(g, Box::new(f), hook) };
+    id
+}
+
+/// # Safety
+/// What `f` borrows outlives its thread.
+unsafe fn start(g: *mut G, f: Box<dyn FnOnce() + '_>, hook: Option<ExitHook>) {
+    // SAFETY: the lifetime alone changes; the caller's promise.
+    let f: Box<dyn FnOnce()> = unsafe { core::mem::transmute(f) };
+    let g = g as usize;
+    let thread = loom::thread::spawn(move || {
+        run_g(g as *mut G, f);
+        if let Some(hook) = hook {
+            // SAFETY: its G has ended; the one call.
+            unsafe { (hook.f)(hook.arg) }
+        }
+        beside(|b| b.ended.push(g as *mut G))
+    });
+    beside(|b| b.threads.push(thread))
 }
 
 fn run_g(g: *mut G, f: Box<dyn FnOnce() + '_>) {
