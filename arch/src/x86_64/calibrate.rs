@@ -1,8 +1,8 @@
 //! How fast the TSC and the APIC timer count.
 //!
 //! In this order: what CPUID says (leaves 15h, 16h, the hypervisor's 40000010h), else measured against the HPET, else
-//! against the PIT. Three short measurements, the middle one counts: a vCPU that its host takes off in between spoils one.
-//! Every wait is bounded, and nothing outside 1 MHz to 10 GHz is believed.
+//! against the PIT. Short measurements, until three agree: a vCPU that its host takes off in between spoils one, and the PIT, which
+//! begins anew every 55 ms, spoils many on a busy host. Every wait is bounded, and nothing outside 1 MHz to 10 GHz is believed.
 
 use super::paging::direct;
 use super::{apic, tsc};
@@ -11,6 +11,8 @@ use x86_64::instructions::port::Port;
 
 /// Length of one measurement.
 const WINDOW_NS: u64 = 1_500_000;
+/// Measurements at most.
+const WINDOWS: usize = 64;
 /// A counter that has not moved on after so many looks at it is dead. Under `-icount` a look takes some ten nanoseconds
 /// of the machine's time, however long it takes the host: so many looks must be longer than the window even then.
 const LOOKS: u32 = 1 << 20;
@@ -152,18 +154,30 @@ impl Reference {
 }
 
 fn measure(reference: &Reference, source: &'static str) -> Option<Clocks> {
-    let (mut tsc_hz, mut apic_hz) = ([0; 3], [0; 3]);
-    for i in 0..3 {
+    let mut seen = [(0, 0); WINDOWS];
+    for n in 0..WINDOWS {
         let (begin, end, fs) = reference.window()?;
         let hz = |ticks: u64| (u128::from(ticks) * 1_000_000_000_000_000 / fs.max(1)) as u64;
-        tsc_hz[i] = hz(end.tsc - begin.tsc);
-        apic_hz[i] = hz(u64::from(begin.apic.wrapping_sub(end.apic)));
+        let apic = u64::from(begin.apic.wrapping_sub(end.apic));
+        seen[n] = (hz(end.tsc - begin.tsc), hz(apic));
+        if let Some([a, b]) = two_like(seen[n], &seen[..n]) {
+            return Some(Clocks {
+                tsc_hz: middle([a.0, b.0, seen[n].0]),
+                apic_hz: middle([a.1, b.1, seen[n].1]),
+                source,
+            });
+        }
     }
-    Some(Clocks {
-        tsc_hz: middle(tsc_hz),
-        apic_hz: middle(apic_hz),
-        source,
-    })
+    None
+}
+
+/// Two of `earlier` that differ from `new` by less than a hundredth, if there are some.
+fn two_like(new: (u64, u64), earlier: &[(u64, u64)]) -> Option<[(u64, u64); 2]> {
+    let near = |a: u64, b: u64| a.abs_diff(b) < b / 100;
+    let mut like = earlier
+        .iter()
+        .filter(|e| near(e.0, new.0) && near(e.1, new.1));
+    Some([*like.next()?, *like.next()?])
 }
 
 /// The TSC's frequency as CPUID tells it.
