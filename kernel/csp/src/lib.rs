@@ -18,6 +18,8 @@ mod select_macro;
 pub mod sync;
 pub mod synctest;
 pub mod time;
+#[cfg(doctest)]
+mod unwritable;
 mod waitq;
 
 pub use chan::{Receiver, SendError, Sender, TryRecvError, TrySendError, chan, never};

@@ -17,6 +17,7 @@ mod bubbles;
 mod burden;
 mod chan_programs;
 mod chans;
+mod clock_costs;
 mod clocks;
 mod conds;
 #[cfg(ringo_kernel)]
@@ -92,6 +93,7 @@ const AREAS: &[&[Test]] = &[
     bubbles::TESTS,
     chan_programs::TESTS,
     chans::TESTS,
+    clock_costs::TESTS,
     clocks::TESTS,
     conds::TESTS,
     burden::TESTS,

@@ -17,6 +17,12 @@ const STRESS: &[&str] = &[
     "bubble_waits",
 ];
 
+const COSTS: &[&str] = &[
+    "bench_timers",
+    "bench_timer_latency",
+    "bench_ticker_latency",
+];
+
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for (test, says) in [
@@ -101,5 +107,7 @@ pub fn cases() -> Vec<Case> {
             );
         }
     }
+    let costs = || Case::several("clock", "costs", COSTS);
+    all.extend([costs(), costs().host()]);
     all
 }
