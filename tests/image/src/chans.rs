@@ -140,6 +140,17 @@ fn chan_closed_is_seen() -> Outcome {
             got == Some(1 + round),
             "round {round}: {got:?} after the close"
         );
+
+        // A value is there until the channel is closed, and then another takes it: it is never open and empty.
+        let (tx, rx) = chan::<u64>(1);
+        tx.send(round).map_err(|e| e.to_string())?;
+        let other = rx.clone();
+        let looks = spawn(move || other.try_recv());
+        tx.close();
+        let both = (rx.try_recv(), looks.join());
+        let fits = both == (Ok(round), Err(TryRecvError::Closed))
+            || both == (Err(TryRecvError::Closed), Ok(round));
+        ensure!(fits, "round {round}: {both:?}");
     }
     Ok(())
 }
