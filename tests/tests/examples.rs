@@ -8,6 +8,18 @@ use std::path::{Path, PathBuf};
 
 const CRATES: &[&str] = &["kernel/csp/src", "kernel/ringo/src"];
 
+/// Functions of the scheduler that the prelude hands on.
+const FROM_SCHED: &[&str] = &[
+    "blocking",
+    "checkpoint",
+    "lock_to_cpu",
+    "num_cpu",
+    "num_goroutine",
+    "set_gomaxprocs",
+    "unlock_from_cpu",
+    "yield_now",
+];
+
 /// Files whose public items programs do not name, and why they are public all the same.
 const NOT_FOR_PROGRAMS: &[(&str, &str)] = &[
     ("kernel/csp/src/chan/select.rs", "what `select!` expands to"),
@@ -126,6 +138,37 @@ fn every_public_item_has_an_example() {
         "no example in the documentation of\n  {}",
         missing.join("\n  ")
     );
+}
+
+#[test]
+fn what_the_prelude_takes_from_the_scheduler_has_an_example() {
+    let root = tests::root();
+    let prelude =
+        fs::read_to_string(root.path().join("kernel/ringo/src/prelude.rs")).expect("the prelude");
+    let mut all = Vec::new();
+    sources(&root.path().join("kernel/sched/src"), &mut all);
+    let mut there = 0;
+    for path in &all {
+        let source = fs::read_to_string(path).expect("a source");
+        let is_wanted = |line: &str| {
+            let name = line
+                .strip_prefix("pub fn ")
+                .and_then(|rest| rest.split(['(', '<']).next());
+            name.is_some_and(|name| FROM_SCHED.contains(&name))
+        };
+        there += source.lines().filter(|line| is_wanted(line)).count();
+        for (line, item) in without_example(&source) {
+            let wanted = source.lines().nth(line - 1).is_some_and(is_wanted);
+            assert!(!wanted, "{}:{line}: {item} has no example", path.display());
+        }
+    }
+    assert_eq!(
+        there,
+        FROM_SCHED.len(),
+        "functions of the scheduler that were found"
+    );
+    let unused = FROM_SCHED.iter().find(|name| !prelude.contains(*name));
+    assert_eq!(unused, None, "not in the prelude any more");
 }
 
 #[test]

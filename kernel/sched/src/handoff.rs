@@ -44,6 +44,14 @@ fn call_by(m: &M) -> u32 {
 
 /// Run `f`, which occupies this CPU without running Gs: polled I/O, a long computation outside the scheduler's rules. Its
 /// P goes to others after a while. `f` must not park, sleep, yield or start goroutines; it may ready some.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// // Goroutines that are ready run meanwhile, on another CPU.
+/// let sum = sched::blocking(|| (1..=1000).sum::<u64>());
+/// assert_eq!(sum, 500_500);
+/// # });
+/// ```
 pub fn blocking<T>(f: impl FnOnce() -> T) -> T {
     if cfg!(ringo_kernel) {
         entersyscall()

@@ -116,6 +116,12 @@ pub fn this() -> &'static Sched {
 }
 
 /// Goroutines that exist (Go: `NumGoroutine`).
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// assert_eq!(sched::num_goroutine(), 1); // the one that runs this
+/// # });
+/// ```
 pub fn num_goroutine() -> usize {
     this().num_goroutine() as usize
 }
@@ -126,11 +132,24 @@ pub fn gomaxprocs() -> usize {
 }
 
 /// Set the number of Ps; the number before. 0 only asks, more than the CPUs is cut to them (Go: `GOMAXPROCS`).
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// assert_eq!(sched::set_gomaxprocs(1), 2); // it was 2,
+/// assert_eq!(sched::set_gomaxprocs(0), 1); // and is 1
+/// # });
+/// ```
 pub fn set_gomaxprocs(n: usize) -> usize {
     this().gomaxprocs(n)
 }
 
 /// CPUs that run.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// assert_eq!(sched::num_cpu(), 2);
+/// # });
+/// ```
 pub fn num_cpu() -> usize {
     this().mcount() as usize
 }

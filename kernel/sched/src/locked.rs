@@ -28,6 +28,16 @@ use base::shim::Ordering::*;
 
 /// The calling G runs on this CPU only, until as many [`unlock_from_cpu`] were called. A G that ends while it is locked
 /// unlocks its CPU.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// sched::lock_to_cpu();
+/// for _ in 0..10 {
+///     sched::yield_now(); // comes back on the same CPU
+/// }
+/// sched::unlock_from_cpu();
+/// # });
+/// ```
 pub fn lock_to_cpu() {
     let guard = PreemptGuard::new();
     let m = M::current(&guard);
@@ -38,6 +48,15 @@ pub fn lock_to_cpu() {
 }
 
 /// Undo one [`lock_to_cpu`]. One too many is harmless.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// sched::lock_to_cpu();
+/// sched::lock_to_cpu();
+/// sched::unlock_from_cpu(); // still locked, once
+/// sched::unlock_from_cpu();
+/// # });
+/// ```
 pub fn unlock_from_cpu() {
     let g = current();
     match g.lock_count.load(Relaxed) {

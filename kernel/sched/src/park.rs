@@ -223,6 +223,17 @@ fn ready_here(g: GRef) {
 }
 
 /// Let others run: to the end of the global queue (Go: `Gosched`).
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use std::{panic::Location, sync::atomic::{AtomicBool, Ordering::*}};
+/// static DONE: AtomicBool = AtomicBool::new(false);
+/// sched::newproc(|| DONE.store(true, Release), Location::caller());
+/// while !DONE.load(Acquire) {
+///     sched::yield_now();
+/// }
+/// # });
+/// ```
 pub fn yield_now() {
     switch(gosched_m)
 }

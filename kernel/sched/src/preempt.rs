@@ -76,6 +76,17 @@ impl Sched {
 
 /// Give way if the slice is over: for loops without calls on machines or settings that cannot interrupt them
 /// (`preempt=coop`, the host machine).
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// let mut sum = 0u64;
+/// for n in 0..100_000 {
+///     sum ^= n;
+///     sched::checkpoint(); // one load while the slice lasts
+/// }
+/// assert_eq!(sum, 0);
+/// # });
+/// ```
 #[inline]
 pub fn checkpoint() {
     if arch::pending() != 0 {
