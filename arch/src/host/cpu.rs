@@ -155,7 +155,9 @@ fn create() -> &'static Cpu {
             }))
         }
     };
-    cpu.reset();
+    if cfg!(not(ringo_shuttle)) {
+        cpu.reset() // in models `start_cpu` does: a step here would be one that later runs have not
+    }
     CPU.set(cpu);
     // While the thread's locals are being destroyed there is no second chance: the block then stays with the thread.
     let _ = RETIRE.try_with(|_| ());

@@ -18,5 +18,5 @@ pub use explore::explore;
 pub use guard::{IrqGuard, PreemptGuard};
 #[cfg(not(ringo_loom))]
 pub use lock::preempt_at_unlock;
-pub use lock::{Rank, SpinGuard, SpinLock};
+pub use lock::{LockWaits, Rank, SpinGuard, SpinLock, lock_waits};
 pub use rng::Rng;

@@ -8,6 +8,10 @@
 //! assertions check it, the tests' image among them. (Go: lockrank.go, likewise in builds of its own.) Every lock of the
 //! kernel is one of these, and so has a rank; those of the machine layer (`arch`) are below all: nothing is taken under them.
 
+mod waits;
+
+pub use waits::{LockWaits, lock_waits};
+
 use crate::guard::PreemptGuard;
 use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
@@ -44,8 +48,7 @@ pub enum Rank {
 
 impl Rank {
     /// The ranks in their order.
-    #[cfg(all(debug_assertions, not(any(ringo_loom, ringo_shuttle))))]
-    const ALL: [Rank; 11] = [
+    pub const ALL: [Rank; 11] = [
         Self::Timer,
         Self::Channel,
         Self::Join,
@@ -95,17 +98,9 @@ impl<T> SpinLock<T> {
         let count = PreemptGuard::new();
         held::enter(self.rank);
         #[cfg(not(any(ringo_loom, ringo_shuttle)))]
-        let data = {
-            let mut round = 0;
-            loop {
-                if let Some(g) = self.inner.try_lock() {
-                    break g;
-                }
-                while self.inner.is_locked() {
-                    crate::shim::spin_wait(round);
-                    round = round.wrapping_add(1);
-                }
-            }
+        let data = match self.inner.try_lock() {
+            Some(data) => data,
+            None => self.wait(),
         };
         #[cfg(any(ringo_loom, ringo_shuttle))]
         let data = self.inner.lock();
@@ -113,6 +108,25 @@ impl<T> SpinLock<T> {
             lock: self,
             data: ManuallyDrop::new(data),
             count: ManuallyDrop::new(count),
+        }
+    }
+
+    /// Somebody has the lock: wait for it, and note for how long.
+    #[cfg(not(any(ringo_loom, ringo_shuttle)))]
+    #[cold]
+    #[inline(never)]
+    fn wait(&self) -> InnerGuard<'_, T> {
+        let since_ns = arch::now_ns();
+        let mut round = 0;
+        loop {
+            if let Some(data) = self.inner.try_lock() {
+                waits::note(self.rank, since_ns);
+                return data;
+            }
+            while self.inner.is_locked() {
+                crate::shim::spin_wait(round);
+                round = round.wrapping_add(1);
+            }
         }
     }
 

@@ -18,8 +18,10 @@
 //! | `/sched/latencies:seconds` | `latencies` |
 //! | `/sched/pauses/{stopping,total}/…:seconds` | `pauses` |
 //! | `/sync/mutex/wait/total:seconds` | `mutex_wait_ns` |
+//! | the mutex profile's runtime locks | `lock_waits`, `lock_wait_ns()` |
 //! | `/cpu/classes/{user,idle,total}:cpu-seconds` | `cpu_user_ns`, `cpu_idle_ns`, `cpu_total_ns()` |
 
+pub use base::{LockWaits, Rank};
 pub use sched::histogram::{BUCKETS, Counts, bucket_start_ns};
 pub use sched::metrics::{Goroutines, Metrics, PauseMetrics};
 
@@ -76,9 +78,15 @@ mod json {
                     JsonTimes(&p.total)
                 )?;
             }
+            f.write_str(",\"lock_waits\":{")?;
+            for (i, waits) in m.lock_waits.iter().filter(|w| w.count != 0).enumerate() {
+                let comma = if i == 0 { "" } else { "," };
+                let (rank, count, ns) = (waits.rank, waits.count, waits.ns);
+                write!(f, "{comma}\"{rank:?}\":{{\"count\":{count},\"ns\":{ns}}}")?
+            }
             write!(
                 f,
-                ",\"mutex_wait_ns\":{},\"cpu_user_ns\":{},\"cpu_idle_ns\":{:?},\"cpu_halted_ns\":{:?}",
+                "}},\"mutex_wait_ns\":{},\"cpu_user_ns\":{},\"cpu_idle_ns\":{:?},\"cpu_halted_ns\":{:?}",
                 m.mutex_wait_ns, m.cpu_user_ns, m.cpu_idle_ns, m.cpu_halted_ns
             )
         }

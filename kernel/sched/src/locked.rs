@@ -15,8 +15,8 @@
 //! ```
 //!
 //! **I-TRAY** A G in an M's tray is runnable and locked to that M. The tray is a queue under the scheduler's lock, since
-//! several Gs may be locked to one CPU; an M looks into it before it runs anything else, and under the lock before it
-//! idles. `tray_len` is a copy of its length.
+//! several Gs may be locked to one CPU; an M looks into it before it runs anything else (where a slice has just ended, after those
+//! of its P), and under the lock before it idles. `tray_len` is a copy of its length.
 
 use crate::g::{G, GRef};
 use crate::m::M;

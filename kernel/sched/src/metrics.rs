@@ -18,6 +18,7 @@ use crate::m::M;
 use crate::p::P;
 use crate::sched::Sched;
 use crate::stw::StopReason;
+use base::{LockWaits, Rank};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 extern crate alloc;
@@ -257,6 +258,7 @@ impl Sched {
             latencies,
             pauses,
             mutex_wait_ns: k.mutex_wait_ns.load(Relaxed),
+            lock_waits: base::lock_waits(),
             cpu_user_ns: told(&k.user_told_ns, user_ns),
             cpu_idle_ns: idle_ns,
             cpu_halted_ns: halted_ns,
@@ -325,6 +327,9 @@ pub struct Metrics {
     pub pauses: [PauseMetrics; StopReason::ALL.len()],
     /// For how long Gs have waited for `Mutex` and `RwLock`, in all (Go: `/sync/mutex/wait/total`).
     pub mutex_wait_ns: u64,
+    /// How often and for how long CPUs have waited for locks of the kernel, by the locks' rank (Go: the profile of contended
+    /// runtime locks). No G waits for one: its CPU does.
+    pub lock_waits: [LockWaits; Rank::ALL.len()],
     /// For how long Ps had an M: Gs, and the search for them (Go: `/cpu/classes/user`, what idle leaves over).
     pub cpu_user_ns: u64,
     /// For each P, for how long no M held it (Go: `/cpu/classes/idle`, the sum).
@@ -341,6 +346,10 @@ impl Metrics {
     /// Time that all Ps together had (Go: `/cpu/classes/total`).
     pub fn cpu_total_ns(&self) -> u64 {
         self.cpu_user_ns + self.idle_ns()
+    }
+    /// For how long CPUs have waited for locks of the kernel.
+    pub fn lock_wait_ns(&self) -> u64 {
+        self.lock_waits.iter().map(|waits| waits.ns).sum()
     }
     /// For how long CPUs halted.
     pub fn halted_ns(&self) -> u64 {

@@ -35,6 +35,7 @@ mod idle;
 mod ipi;
 #[cfg(ringo_kernel)]
 mod leaks;
+mod lock_waits;
 mod locked;
 mod locked_p;
 #[cfg(ringo_kernel)]
@@ -104,6 +105,7 @@ const AREAS: &[&[Test]] = &[
     exit_rules::TESTS,
     hangs::TESTS,
     figures::TESTS,
+    lock_waits::TESTS,
     policy::TESTS,
     gomaxprocs::TESTS,
     handoff::TESTS,

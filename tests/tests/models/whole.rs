@@ -41,6 +41,7 @@ pub const MUTANTS: &[Mutant] = &[
     ("hand_on_while_stopping", "everything", ENDLESS),
     ("call_keeps_p", "findrunnable", LOST),
     ("fresh_slice_starves", "findrunnable", ENDLESS),
+    ("tray_before_all", "everything", ENDLESS),
 ];
 
 static WHOLE: Program = Program::new(

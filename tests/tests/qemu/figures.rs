@@ -227,6 +227,9 @@ pub fn cases() -> Vec<Case> {
             }
         }
     }
+    for smp in [1, 2, 4] {
+        all.push(Case::new("figures", "lock_wait_metric").smp(smp));
+    }
     all.push(
         Case::new("figures", "latency_of_who_waits")
             .smp(1)

@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Seeds where nothing else is said.
 const SEEDS: &str = "0..500";
+/// Seeds beyond those in which a longer search has found something.
+const FOUND: &[(&str, u64)] = &[("pct", 3001)];
 /// Programs of one seed. (The first one under PCT runs the oldest task first, to learn how long such a run is.)
 const PROGRAMS: usize = 10;
 /// Priority changes of one run under PCT, and one.
@@ -24,7 +26,7 @@ const PCT_DEPTH: usize = 6;
 /// Steps of one run at most; a run that needs more never ends. The longest seen has about a tenth.
 const MAX_STEPS: usize = 400_000;
 /// After so many looks at clock and CPUs' blocks it says how it stands.
-pub const LATE: usize = MAX_STEPS / 80;
+pub const LATE: usize = MAX_STEPS / 25;
 
 /// Run seeds, and print how many programs and steps those were.
 pub fn explore(without: Without) {
@@ -75,10 +77,11 @@ fn seeds() -> Vec<(&'static str, u64)> {
         let kind = *["random", "pct"].iter().find(|k| **k == kind).expect(WRONG);
         return vec![(kind, seed.parse().expect(WRONG))];
     }
-    let range = std::env::var("RINGO_SEEDS").unwrap_or_else(|_| SEEDS.into());
+    let given = std::env::var("RINGO_SEEDS");
+    let found = if given.is_ok() { &[][..] } else { FOUND };
+    let range = given.unwrap_or_else(|_| SEEDS.into());
     let (from, to) = range.split_once("..").expect(WRONG);
     let range: std::ops::Range<u64> = from.parse().expect(WRONG)..to.parse().expect(WRONG);
-    range
-        .map(|n| (if n % 2 == 0 { "random" } else { "pct" }, n))
-        .collect()
+    let all = range.map(|n| (if n % 2 == 0 { "random" } else { "pct" }, n));
+    found.iter().copied().chain(all).collect()
 }
