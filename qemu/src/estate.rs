@@ -7,6 +7,8 @@ use glass::{GState, Glass, Snapshot};
 
 use crate::observe::last_events;
 
+/// Lines of a report that was under way.
+const LAST_LINES: usize = 40;
 /// Ps that are shown.
 const SHOWN: usize = 16;
 
@@ -39,7 +41,21 @@ pub fn describe(glass: &Glass) -> String {
         let _ = writeln!(text, "  and {} more Ps", now.ps.len() - SHOWN);
     }
     text.push_str(&last_events(glass));
+    text.push_str(&last_words(&glass.last_words()));
     text
+}
+
+/// Of the fatal report on which the machine died, the text as far as it came. Events among it are the runner's own.
+fn last_words(report: &str) -> String {
+    let lines = report.lines().filter(|line| !line.starts_with('\u{1}'));
+    let mut text = String::new();
+    for line in lines.take(LAST_LINES) {
+        let _ = writeln!(text, "    {line}");
+    }
+    if text.is_empty() {
+        return text;
+    }
+    format!("  its last words:\n{text}")
 }
 
 /// Number of goroutines by state.
@@ -85,5 +101,24 @@ pub fn holder(now: &Snapshot, id: usize) -> String {
             None => format!("CPU {cpu}"),
         },
         None => "stopped".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_words_are_shown_without_events_and_at_some_length() {
+        assert_eq!(last_words(""), "");
+        assert_eq!(last_words("\u{1}{}\n"), "");
+        assert_eq!(
+            last_words("panic: x\n\u{1}{}\n\n[unfin"),
+            "  its last words:\n    panic: x\n    \n    [unfin\n"
+        );
+        assert_eq!(
+            last_words(&"x\n".repeat(100)).lines().count(),
+            1 + LAST_LINES
+        );
     }
 }

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 use csp::sync::Mutex;
-use sched::{CreatedBy, GInfo, GRef, GStatus, Sched, StopReason};
+use sched::{CreatedBy, GInfo, GRef, GStatus, Sched};
 
 /// Goroutines that are shown at most, oldest first; the rest is counted.
 const SHOWN: usize = 250;
@@ -50,7 +50,8 @@ impl Shot {
 ///
 /// On the host machine there are no frames.
 ///
-/// With `preempt=off` a goroutine that never gives way keeps the world from standing still, and the caller waiting.
+/// With `preempt=off`, and on the host machine, a goroutine that never gives way keeps the world from standing still: after a
+/// second the picture is taken while others run, without their frames, and says so.
 ///
 /// ```
 /// # sched::testing::run(2, 2, || {
@@ -70,7 +71,13 @@ pub fn dump() {
     walk(rbp, |rip| own.add(rip));
     let mut others = Vec::with_capacity(SHOWN);
     let s = sched::this();
-    let left_out = s.with_world_stopped(StopReason::Look, |_| take(s, me, &mut others));
+    let stood = s.look_with_world_stopped(|_| take(s, me, &mut others, true));
+    let left_out = stood.unwrap_or_else(|| {
+        crate::eprintln!(
+            "the world does not stand still, a goroutine that runs cannot be interrupted: no frames but the caller's"
+        );
+        take(s, me, &mut others, false)
+    });
     own.print();
     others.iter().for_each(Shot::print);
     if left_out > 0 {
@@ -81,8 +88,8 @@ pub fn dump() {
     crate::eprint!("{machines}");
 }
 
-/// The world stands still. There is room in `shots`; how many did not fit.
-fn take(s: &'static Sched, me: GRef, shots: &mut Vec<Shot>) -> usize {
+/// There is room in `shots`; how many did not fit. Frames only if the world stands still.
+fn take(s: &'static Sched, me: GRef, shots: &mut Vec<Shot>, stands: bool) -> usize {
     let mut oldest = Oldest::<SHOWN>::new();
     s.for_each_g(|g| {
         if g.status() != GStatus::Dead && g != me {
@@ -91,7 +98,7 @@ fn take(s: &'static Sched, me: GRef, shots: &mut Vec<Shot>) -> usize {
     });
     for g in oldest.iter() {
         let mut shot = Shot::new(g);
-        if matches!(g.status(), GStatus::Waiting | GStatus::Runnable) {
+        if stands && matches!(g.status(), GStatus::Waiting | GStatus::Runnable) {
             // SAFETY: it has a saved context, and nobody runs it: the world stands still.
             unsafe { stopped_frames(g, |rip| shot.add(rip)) }
         }

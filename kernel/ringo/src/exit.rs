@@ -54,6 +54,19 @@ pub fn exit(code: i32) -> ! {
     end_machine(code)
 }
 
+/// Ends the calling goroutine, as [`csp::join::goexit`].
+///
+/// In a function of [`at_exit`] it is a fatal error: the goroutine is the one that ends the program, and the end would
+/// never come.
+pub fn goexit() -> ! {
+    if LEAVING.load(Ordering::Relaxed) == sched::current().id() {
+        sched::fatal(format_args!(
+            "goexit in an at_exit function: the program ends when it returns, or by exit(n)"
+        ))
+    }
+    csp::join::goexit()
+}
+
 fn run_callbacks() {
     loop {
         // One at a time: a callback may register another one.

@@ -62,6 +62,11 @@ pub(crate) fn say(text: fmt::Arguments) {
     let _ = Out::new().write_fmt(text);
 }
 
+/// Is this CPU the one that reports? Then what it says is kept in memory as well, until nobody needs it.
+fn reports() -> bool {
+    REPORTER.load(Relaxed) == arch::cpu_id() + 1
+}
+
 /// Become the one that reports, with everybody else stopped.
 fn take_over() {
     arch::preempt_disable();
@@ -82,6 +87,7 @@ fn take_over() {
 }
 
 fn leave(kind: &str) -> ! {
+    trace::point!("fatal.leave");
     report::events();
     say(format_args!(
         "\u{1}{{\"event\":\"fatal\",\"kind\":\"{kind}\"}}\n"

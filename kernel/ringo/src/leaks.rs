@@ -19,8 +19,9 @@ const SHOWN: usize = 50;
 /// again, or for something that no goroutine that runs, no static and no timer leads to. *Suspect* are those that somebody
 /// could still wake, but nobody has for long.
 ///
-/// The world stands still meanwhile, about a millisecond for each megabyte of memory in use. With `preempt=off` a goroutine
-/// that never gives way keeps the world from standing still, and the caller waiting.
+/// The world stands still meanwhile, about a millisecond for each megabyte of memory in use. With `preempt=off`, and on the
+/// host machine, a goroutine that never gives way keeps the world from standing still: after a second the report does without,
+/// and says so; it then has suspects only, without frames.
 ///
 /// ```no_run
 /// ringo::eprintln!("{}", ringo::leaks());

@@ -46,7 +46,7 @@ pub mod termination;
 pub use args::args;
 pub use csp::synctest;
 pub use dump::dump;
-pub use exit::{at_exit, exit};
+pub use exit::{at_exit, exit, goexit};
 pub use goroutine::{Goroutine, current};
 pub use leaks::{leaks, leaks_after};
 pub use termination::Termination;

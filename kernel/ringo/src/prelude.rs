@@ -19,7 +19,7 @@ pub use alloc::{format, vec};
 
 pub use csp::chan::{Receiver, SendError, Sender, TryRecvError, TrySendError, chan, never};
 pub use csp::context::{Context, ContextError};
-pub use csp::join::{JoinHandle, go, goexit, spawn};
+pub use csp::join::{JoinHandle, go, spawn};
 pub use csp::scope::{Scope, scope};
 pub use csp::select;
 pub use csp::sync::{
@@ -33,6 +33,6 @@ pub use sched::{
 };
 
 pub use crate::args::args;
-pub use crate::exit::{at_exit, exit};
+pub use crate::exit::{at_exit, exit, goexit};
 pub use crate::goroutine::{Goroutine, current};
 pub use crate::{eprint, eprintln, gofn, print, println};

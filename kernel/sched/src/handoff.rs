@@ -294,9 +294,7 @@ impl Sched {
         let work = p.has_work() || self.runqsize() != 0;
         let nobody_looks = self.nmspinning() + self.npidle() == 0;
         if self.gcwaiting.load(Relaxed) && !mutant("hand_on_while_stopping") {
-            gl.stopwait -= 1;
-            self.stopwait.store(gl.stopwait, Release);
-            return;
+            return self.stands(&mut gl, p);
         }
         if (work || nobody_looks || !p.timers.is_empty())
             && let Some((m, kept_time)) = self.mget_for(&mut gl, p)

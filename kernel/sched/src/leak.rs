@@ -21,7 +21,6 @@
 use crate::dump::GInfo;
 use crate::g::{GRef, GStatus, WaitReason};
 use crate::sched::Sched;
-use crate::stw::StopReason;
 
 extern crate alloc;
 use alloc::vec::Vec;
@@ -205,7 +204,7 @@ impl Sched {
         };
         #[cfg(ringo_kernel)]
         let mut reach = reach::Reach::new();
-        self.with_world_stopped(StopReason::Look, |_| {
+        let stood = self.look_with_world_stopped(|_| {
             if !entries.collect(self) {
                 found.limit = Some("there was no room to list all goroutines");
                 return;
@@ -231,11 +230,27 @@ impl Sched {
             }
             found.take(&entries, suspect_ns, frames)
         });
+        if stood.is_none() {
+            found.while_others_run(self, &mut entries, suspect_ns)
+        }
         found
     }
 }
 
 impl Leaks {
+    /// Somebody never gives way, so nothing stands still long enough to follow pointers or frames. How long each has waited can
+    /// be said all the same.
+    #[cold]
+    fn while_others_run(&mut self, s: &Sched, entries: &mut Entries, suspect_ns: u64) {
+        self.limit = Some(
+            "a goroutine that cannot be interrupted kept its CPU for a second, so who can be reached is not known, nor any frame",
+        );
+        if entries.collect(s) {
+            entries.all.iter_mut().for_each(|e| e.live = true);
+            self.take(entries, suspect_ns, |_, _| ())
+        }
+    }
+
     fn take(&mut self, entries: &Entries, suspect_ns: u64, frames: fn(GRef, &mut [usize; FRAMES])) {
         for &(_, i) in &entries.by_id {
             let e = &entries.all[i as usize];

@@ -184,7 +184,7 @@ impl Sched {
 
     /// What `with_world_stopped` does on g0: `f` is called when the world stands.
     pub fn model_stop_world(&self, m: &M, f: impl FnOnce()) {
-        self.stop_the_world(m, StopReason::Look);
+        self.stop_the_world(m, StopReason::Look, crate::timers::NEVER);
         f();
         self.start_the_world(m)
     }

@@ -48,6 +48,8 @@ pub(crate) struct Global {
     pub stranded: u64,
     /// Ps that a stop of the world still waits for.
     pub stopwait: u32,
+    /// Those that stand by now, a bit each.
+    pub standing: u64,
 }
 
 /// The shared state of the scheduler (Go: `schedt`).
@@ -140,6 +142,7 @@ impl Sched {
                     trays: (0..cpus).map(|_| GQueue::new()).collect(),
                     stranded: 0,
                     stopwait: 0,
+                    standing: 0,
                 },
             ),
             runqsize: AtomicU32::new(0),

@@ -15,8 +15,8 @@ use base::mutant::mutant;
 use base::shim::Ordering::*;
 
 /// Every so many slices the global queue is looked at first, or two Gs that keep each other on the local queue would
-/// starve it.
-pub(crate) const GLOBAL_EVERY: u32 = 61;
+/// starve it. (In models that would be a long time.)
+pub(crate) const GLOBAL_EVERY: u32 = if cfg!(ringo_shuttle) { 7 } else { 61 };
 
 /// Runs from `runnext` in a row where no clock ends the chain's slice (host machine, `preempt=off`). Elsewhere the slice
 /// bounds them (Go turns `runnext` off on such machines; a bound keeps its use).

@@ -15,7 +15,8 @@
 //! caller.
 //!
 //! The caller waits on g0 with interrupts enabled and holds no lock. A G that no safe point reaches (`preempt=off`, a loop
-//! without calls) makes it wait for ever, as in Go.
+//! without calls) makes it wait for ever, as in Go. Who only wants to look gives up after a while: the Ps that stand by then go
+//! on as after a stop, the others have never stopped.
 
 use crate::g::WaitReason;
 use crate::gqueue::GQueue;
@@ -24,12 +25,17 @@ use crate::p::P;
 use crate::park::{current, goready, park_unlock};
 use crate::sched::{Global, Sched};
 use crate::schedule::m_on_g0;
-use base::PreemptGuard;
+use crate::timers::NEVER;
+use base::config::Preempt;
 use base::mutant::mutant;
 use base::shim::Ordering::*;
+use base::{PreemptGuard, SpinGuard};
 
 /// How long a stop waits before it asks again those that have not come.
 const ASK_AGAIN_NS: u64 = 100_000;
+
+/// How long one that only looks waits for Gs that cannot be interrupted.
+const LOOK_NS: u64 = 1_000_000_000;
 
 /// Why the world is stopped: what a trace names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,8 +103,26 @@ impl Sched {
 
     /// Call `f` on g0 while nothing else runs Gs. From a goroutine that holds no guard.
     pub fn with_world_stopped<R>(&'static self, reason: StopReason, f: impl FnOnce(&M) -> R) -> R {
+        let result = self.with_world_stopped_within(reason, NEVER, f);
+        result.expect("a stop without a limit")
+    }
+
+    /// The same for one that only looks: `None` if a G that cannot be interrupted keeps its CPU for a second.
+    pub fn look_with_world_stopped<R>(&'static self, f: impl FnOnce(&M) -> R) -> Option<R> {
+        let interrupts = crate::INTERRUPTS && self.cfg.preempt == Preempt::Async;
+        let limit_ns = if interrupts { NEVER } else { LOOK_NS };
+        self.with_world_stopped_within(StopReason::Look, limit_ns, f)
+    }
+
+    fn with_world_stopped_within<R>(
+        &'static self,
+        reason: StopReason,
+        limit_ns: u64,
+        f: impl FnOnce(&M) -> R,
+    ) -> Option<R> {
         struct Call<F, R> {
             reason: StopReason,
+            limit_ns: u64,
             f: Option<F>,
             result: Option<R>,
         }
@@ -107,9 +131,10 @@ impl Sched {
             let call = unsafe { &mut *(arg as *mut Call<F, R>) };
             let m = m_on_g0();
             let s = m.sched();
-            s.stop_the_world(m, call.reason);
-            call.result = call.f.take().map(|f| f(m));
-            s.start_the_world(m);
+            if s.stop_the_world(m, call.reason, call.limit_ns) {
+                call.result = call.f.take().map(|f| f(m));
+                s.start_the_world(m)
+            }
         }
         fn target<F: FnOnce(&M) -> R, R>(_: &Call<F, R>) -> extern "C" fn(usize) {
             on_g0::<F, R>
@@ -121,6 +146,7 @@ impl Sched {
         self.acquire_world();
         let mut call = Call {
             reason,
+            limit_ns,
             f: Some(f),
             result: None,
         };
@@ -130,23 +156,28 @@ impl Sched {
         unsafe { arch::on_g0(run, &raw mut call as usize) };
         drop(guard);
         self.release_world();
-        call.result.expect("the call came back")
+        call.result
     }
 
-    /// Returns when every other P is stopped (I-STW).
-    pub(crate) fn stop_the_world(&self, m: &M, reason: StopReason) {
+    /// Returns when every other P is stopped (I-STW). False: some were not after `limit_ns`, and all go on.
+    pub(crate) fn stop_the_world(&self, m: &M, reason: StopReason, limit_ns: u64) -> bool {
         trace::emit(trace::Kind::StopTheWorld, 0, reason as u32);
         self.pause_begins(reason);
         let mut gl = self.lock.lock();
         let free = self.pidle.swap(0, AcqRel) | core::mem::take(&mut gl.stranded);
         crate::handoff::emit_for_each(trace::Kind::ProcTake, free);
         gl.stopwait = self.procs() - 1 - free.count_ones();
+        gl.standing = free;
         self.stopwait.store(gl.stopwait, Relaxed);
         // SeqCst: an M that takes a P after this sees it when it next looks for work; one that runs a G is told below.
         self.gcwaiting.store(true, SeqCst);
         drop(gl);
         // Acquire: pairs with the store in `gcstopm`: what was done on those Ps is seen.
+        let end_ns = arch::now_ns().saturating_add(limit_ns);
         while self.stopwait.load(Acquire) != 0 {
+            if limit_ns != NEVER && arch::now_ns() >= end_ns && self.give_up_stop(m) {
+                return false;
+            }
             self.preempt_all(m);
             self.take_ps_in_calls();
             let again = if cfg!(ringo_loom) {
@@ -163,16 +194,41 @@ impl Sched {
                 }
             }
         }
-        self.pause_stands()
+        self.pause_stands();
+        true
+    }
+
+    /// One P more stands.
+    pub(crate) fn stands(&self, gl: &mut Global, p: &P) {
+        gl.standing |= 1 << p.id();
+        gl.stopwait -= 1;
+        // Release: pairs with the load in `stop_the_world`.
+        self.stopwait.store(gl.stopwait, Release)
+    }
+
+    /// The stop takes too long: those that stand go on, nobody waits for the others. False: all stand now.
+    #[cold]
+    fn give_up_stop(&self, m: &M) -> bool {
+        let mut gl = self.lock.lock();
+        if gl.stopwait == 0 {
+            return false;
+        }
+        gl.stopwait = 0;
+        self.stopwait.store(0, Release);
+        let standing = if mutant("give_up_starts_all") {
+            u64::MAX
+        } else {
+            gl.standing
+        };
+        self.start_again(gl, m, standing);
+        true
     }
 
     /// Ps whose Gs are in blocking calls are as good as idle: their Ms find them gone when they come back.
     fn take_ps_in_calls(&self) {
         for p in self.allp.iter().take(self.procs() as usize) {
             if p.call.load(Relaxed) != crate::handoff::NONE && self.retake_p(p) {
-                let mut gl = self.lock.lock();
-                gl.stopwait -= 1;
-                self.stopwait.store(gl.stopwait, Release)
+                self.stands(&mut self.lock.lock(), p)
             }
         }
     }
@@ -199,19 +255,24 @@ impl Sched {
         if !mutant("tray_kept_at_stop") {
             self.put_tray_back(&mut gl, m);
         }
-        gl.stopwait -= 1;
-        // Release: pairs with the load in `stop_the_world`.
-        self.stopwait.store(gl.stopwait, Release);
+        self.stands(&mut gl, p);
         self.wait_listed(gl, m)
     }
 
     /// Go's `startTheWorldWithSema`: every P with work gets an M, and one more M is woken.
     pub(crate) fn start_the_world(&self, m: &M) {
+        let gl = self.lock.lock();
+        self.pause_ends();
+        self.start_again(gl, m, u64::MAX)
+    }
+
+    /// The Ps of the mask stand, and go on.
+    fn start_again(&self, mut gl: SpinGuard<'_, Global>, m: &M, standing: u64) {
         let (mut woken, mut homeless) = (0u64, 0u64);
-        let mut gl = self.lock.lock();
         self.gcwaiting.store(false, SeqCst);
         let mine = m.p().map(|p| p.id());
-        for i in (0..self.procs() as usize).filter(|&i| Some(i) != mine) {
+        let stands = |i: &usize| Some(*i) != mine && standing & 1 << i != 0;
+        for i in (0..self.procs() as usize).filter(stands) {
             let p = self.p_static(i);
             let to = if p.has_work() {
                 self.mget(&mut gl, p)
@@ -234,7 +295,6 @@ impl Sched {
             }
         }
         drop(gl);
-        self.pause_ends();
         trace::emit(trace::Kind::StopTheWorld, 0, 0);
         for to in self.allm.iter().filter(|to| woken & (1 << to.id()) != 0) {
             self.notewakeup(to)

@@ -154,8 +154,18 @@ impl Sched {
     }
 
     /// What `with_world_stopped` does on g0: `f` is called when the world stands; with `procs` their number changes then.
-    pub fn whole_stop(&'static self, m: &M, procs: Option<usize>, f: impl FnOnce()) {
-        self.stop_the_world(m, StopReason::Look);
+    /// With `limit_ns` it gives up then.
+    pub fn whole_stop(
+        &'static self,
+        m: &M,
+        limit_ns: Option<u64>,
+        procs: Option<usize>,
+        f: impl FnOnce(),
+    ) {
+        let limit_ns = limit_ns.unwrap_or(crate::timers::NEVER);
+        if !self.stop_the_world(m, StopReason::Look, limit_ns) {
+            return;
+        }
         for p in self.allp.iter().take(self.procs() as usize) {
             let stands = p.m.load(Relaxed).is_null() && self.pidle.load(Relaxed) & 1 << p.id() == 0;
             let mine = m.p().is_some_and(|own| own.id() == p.id());

@@ -27,6 +27,7 @@ fn everything() {
 fn findrunnable() {
     explore(Without {
         stops: true,
+        looks: true,
         locks: true,
         ..Without::default()
     })
@@ -40,6 +41,7 @@ fn wake_ups_alone() {
         timers: true,
         calls: true,
         stops: true,
+        looks: true,
         locks: true,
         preemption: true,
     })
@@ -52,6 +54,20 @@ fn timers_alone() {
         timers: false,
         calls: true,
         stops: true,
+        looks: true,
+        locks: true,
+        preemption: true,
+    })
+}
+
+/// Looks that are given up, since nobody interrupts those that keep their CPU.
+#[test]
+fn looks_alone() {
+    explore(Without {
+        timers: true,
+        calls: false,
+        stops: true,
+        looks: false,
         locks: true,
         preemption: true,
     })

@@ -9,6 +9,7 @@ use ringo::prelude::*;
 pub const TESTS: &[Test] = &[
     ("dump_kinds", dump_kinds),
     ("dump_counts", dump_counts),
+    ("dump_beside_hog", dump_beside_hog),
     ("dump_many", dump_many),
     ("dump_minutes", dump_minutes),
     ("dump_from_everywhere", dump_from_everywhere),
@@ -29,6 +30,25 @@ fn receives_for_ever(rx: Receiver<u32>) {
 #[inline(never)]
 fn spins_until_told() {
     hold_until(|| STOP.load(Relaxed));
+}
+
+/// One goroutine keeps its CPU and cannot be interrupted, one waits. Both reports come all the same.
+fn dump_beside_hog() -> Outcome {
+    static RUNS: AtomicBool = AtomicBool::new(false);
+    go(|| _ = never::<u32>().recv());
+    go(|| {
+        RUNS.store(true, Relaxed);
+        loop {
+            core::hint::spin_loop()
+        }
+    });
+    until(|| RUNS.load(Relaxed) && ringo::metrics::read().goroutines.waiting == 1);
+    ringo::dump();
+    let report = ringo::leaks_after(Duration::ZERO);
+    ensure!(report.0.certain.is_empty(), "certain: {report}");
+    eprintln!("{report}");
+    yield_now(); // everybody else goes on
+    Ok(())
 }
 
 /// A goroutine of each kind. What the dump says of them is judged outside.

@@ -21,6 +21,8 @@ pub const TESTS: &[Test] = &[
     ("at_exit_parks", at_exit_parks),
     ("at_exit_deadlocks", at_exit_deadlocks),
     ("at_exit_registers", at_exit_registers),
+    ("at_exit_goexits", at_exit_goexits),
+    ("at_exit_others_goexit", at_exit_others_goexit),
     ("exit_in_blocking", || blocking(|| exit(4))),
     ("panic_in_blocking", panic_in_blocking),
     ("locked_deadlock", locked_deadlock),
@@ -121,6 +123,26 @@ fn at_exit_registers() -> Outcome {
         at_exit(|| println!("second"));
     });
     Ok(())
+}
+
+/// The goroutine that ends the program cannot leave it.
+fn at_exit_goexits() -> Outcome {
+    at_exit(|| println!("not reached"));
+    at_exit(|| goexit());
+    exit(3)
+}
+
+/// Another one may.
+fn at_exit_others_goexit() -> Outcome {
+    let (tx, rx) = chan::<u32>(0);
+    at_exit(move || {
+        go(move || {
+            let _ = tx.send(5);
+            goexit()
+        });
+        println!("received {:?} at the exit", rx.recv());
+    });
+    exit(3)
 }
 
 fn panic_in_blocking() -> Outcome {

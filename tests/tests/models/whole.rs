@@ -42,6 +42,7 @@ pub const MUTANTS: &[Mutant] = &[
     ("call_keeps_p", "findrunnable", LOST),
     ("fresh_slice_starves", "findrunnable", ENDLESS),
     ("tray_before_all", "everything", ENDLESS),
+    ("give_up_starts_all", "looks_alone", "idle and running"),
 ];
 
 static WHOLE: Program = Program::new(

@@ -149,6 +149,14 @@ pub fn cases() -> Vec<Case> {
             .says("[chan receive (nil chan), 2 minutes]:")
             .says("[semacquire]:"),
         of("dump_many").judge(many),
+        of("dump_beside_hog")
+            .smp(2)
+            .mode(NO_NET)
+            .says("the world does not stand still, a goroutine that runs cannot be interrupted")
+            .says("[running]:")
+            .says("[chan receive (nil chan)]:")
+            .says("leaks: 0 certain, 1 suspect")
+            .says("there may be more: a goroutine that cannot be interrupted kept its CPU for a second"),
     ];
     for smp in [1u32, 2, 4] {
         all.push(of("dump_kinds").smp(smp).judge(move |o| kinds(o, smp > 1)));

@@ -33,6 +33,12 @@ pub fn cases() -> Vec<Case> {
             .says("exit status 3"),
         fatal("at_exit_deadlocks").says(asleep),
         end("at_exit_registers", 0).judge(in_order(&["first", "second", "third"])),
+        fatal("at_exit_goexits")
+            .says("fatal error: goexit in an at_exit function: the program ends when it returns, or by exit(n)")
+            .never_says("not reached"),
+        end("at_exit_others_goexit", 1)
+            .says("received Some(5) at the exit")
+            .says("exit status 3"),
         end("exit_in_blocking", 1).says("exit status 4"),
         fatal("panic_in_blocking")
             .says("panic: in a blocking call")

@@ -42,6 +42,13 @@ fn hanging() -> Vec<Case> {
                 .says("beside an idle P"),
         );
     }
+    // It dies over its report: what that was is in its memory.
+    all.push(
+        hung("at_exit_panics", 1)
+            .word("point=fatal.leave:delay_ns=9000000000")
+            .says("  its last words:")
+            .says("    panic: at the exit"),
+    );
     all.push(planted(hung("hang_timer_lost", 2), 12).says("is overdue by 1."));
     all
 }

@@ -17,6 +17,9 @@ impl Out {
     }
     fn flush(&mut self) {
         if self.used > 0 {
+            if super::reports() {
+                trace::glass::last_words(&self.line[..self.used])
+            }
             arch::control_write(&self.line[..self.used]);
             self.used = 0
         }

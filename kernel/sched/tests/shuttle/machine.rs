@@ -224,8 +224,9 @@ impl Machine {
                 e.locked.store(NONE, Relaxed);
                 sched::unlock_from_cpu()
             }
-            Op::Stop => self.stop(m, None),
-            Op::Procs(n) => self.stop(m, Some(n)),
+            Op::Stop => self.stop(m, None, None),
+            Op::Look(ns) => self.stop(m, Some(ns), None),
+            Op::Procs(n) => self.stop(m, None, Some(n)),
             Op::Need(_) => {}
         }
         Then::GoOn
@@ -274,7 +275,7 @@ impl Machine {
     }
 
     /// One at a time; who finds another at it does without.
-    fn stop(&self, m: &M, procs: Option<usize>) {
+    fn stop(&self, m: &M, limit_ns: Option<u64>, procs: Option<usize>) {
         if let Ok(_alone) = self.world.try_lock() {
             let ran = || {
                 self.gs
@@ -282,7 +283,7 @@ impl Machine {
                     .filter(|e| e.on.load(Relaxed) != NONE && !e.calls.load(Relaxed))
                     .count()
             };
-            self.s.whole_stop(m, procs, || {
+            self.s.whole_stop(m, limit_ns, procs, || {
                 let before = ran();
                 for _ in 0..4 {
                     thread::yield_now()

@@ -26,6 +26,8 @@ pub enum Op {
     Unlock,
     /// Stop the world, and start it.
     Stop,
+    /// Stop it for a look, if it stands after so many ns.
+    Look(u64),
     /// Set the number of Ps.
     Procs(usize),
     /// Keep the CPU until G n has run for the first time.
@@ -41,6 +43,8 @@ pub struct Without {
     pub calls: bool,
     /// Stops of the world, changes of the number of Ps.
     pub stops: bool,
+    /// Stops that may be given up.
+    pub looks: bool,
     /// Locking to a CPU.
     pub locks: bool,
     /// Preemption of any kind: who keeps its CPU keeps it, and only another P's M can run whom it needs.
@@ -175,7 +179,7 @@ impl<'a> Draw<'a> {
     /// Something for G `i` to do.
     fn op(&mut self, i: usize) -> Option<Op> {
         let without = self.without;
-        Some(match self.rng.gen_range(0..20) {
+        Some(match self.rng.gen_range(0..21) {
             0..5 if self.gs.len() < self.want => {
                 self.gs.push(vec![]);
                 self.locked.push(false);
@@ -200,6 +204,7 @@ impl<'a> Draw<'a> {
             }
             16 if !without.stops => Op::Stop,
             17 if !without.stops => Op::Procs(self.rng.gen_range(1..=self.ms)),
+            20 if !without.looks => Op::Look(self.rng.gen_range(0..300_000)),
             18..20 if self.hogs && self.gs.len() > 1 => Some(self.rng.gen_range(0..self.gs.len()))
                 .filter(|&n| n != i && n != 0)
                 .map(Op::Need)?,

@@ -27,4 +27,6 @@ pub const NAMES: &[&str] = &[
     "handoff.p",
     // Ends: after the G's value is stored and before its joiner is told.
     "goexit.settle",
+    // A fatal report is out, and the machine is about to end.
+    "fatal.leave",
 ];
