@@ -21,7 +21,7 @@ const SHOWN: usize = 50;
 ///
 /// The world stands still meanwhile, about a millisecond for each megabyte of memory in use. With `preempt=off`, and on the
 /// host machine, a goroutine that never gives way keeps the world from standing still: after a second the report does without,
-/// and says so; it then has suspects only, without frames.
+/// and says so; it is then certain of waits for what never comes only, and there are no frames.
 ///
 /// ```no_run
 /// ringo::eprintln!("{}", ringo::leaks());

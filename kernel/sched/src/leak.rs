@@ -238,15 +238,16 @@ impl Sched {
 }
 
 impl Leaks {
-    /// Somebody never gives way, so nothing stands still long enough to follow pointers or frames. How long each has waited can
-    /// be said all the same.
+    /// Somebody never gives way, so nothing stands still long enough to follow pointers, owners or frames. Who waits for
+    /// nothing does so for ever, and how long the others have waited can be said all the same.
     #[cold]
     fn while_others_run(&mut self, s: &Sched, entries: &mut Entries, suspect_ns: u64) {
         self.limit = Some(
             "a goroutine that cannot be interrupted kept its CPU for a second, so who can be reached is not known, nor any frame",
         );
         if entries.collect(s) {
-            entries.all.iter_mut().for_each(|e| e.live = true);
+            let all = entries.all.iter_mut();
+            all.for_each(|e| e.live = e.kind != Kind::Never);
             self.take(entries, suspect_ns, |_, _| ())
         }
     }
