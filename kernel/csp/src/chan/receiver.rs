@@ -83,7 +83,8 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Closes the channel, as [`Sender::close`] does. On [`never()`] it does nothing and answers `false`.
+    /// Closes the channel, as [`Sender::close`](super::Sender::close) does. On [`never()`](super::never()) it
+    /// does nothing and answers `false`.
     ///
     /// ```
     /// # sched::testing::run(2, 2, || {
