@@ -58,6 +58,15 @@ pub fn exit(code: i32) -> ! {
 ///
 /// In a function of [`at_exit`] it is a fatal error: the goroutine is the one that ends the program, and the end would
 /// never come.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use ringo::prelude::{WaitGroup, goexit};
+/// let group = WaitGroup::new();
+/// group.go(|| goexit());
+/// group.wait(); // it has ended, the program goes on
+/// # });
+/// ```
 pub fn goexit() -> ! {
     if LEAVING.load(Ordering::Relaxed) == sched::current().id() {
         sched::fatal(format_args!(
