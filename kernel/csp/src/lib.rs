@@ -2,7 +2,7 @@
 //!
 //! Everything here waits by parking the calling G ([`sched::gopark`]); the CPU goes on with another G. A waiting G is
 //! described by a `Waiter` (`waitq.rs`) that lies on its own stack (Go: `sudog`). Who waits and who wakes is model-checked from
-//! this very source: `tests/loom/`, each `mutant("...")` being a bug that a model must find.
+//! this very source: `tests/loom/`, each `mutant` being a bug that a model must find.
 #![cfg_attr(ringo_kernel, no_std)]
 // Models (`tests/loom/`) use what waits, not all that is built on it.
 #![cfg_attr(ringo_loom, allow(dead_code))]
