@@ -32,6 +32,7 @@ pub struct Case {
     /// `test`, or a name for several.
     title: String,
     on_host: bool,
+    own_kernel: bool,
     suffix: String,
     args: Vec<String>,
     smp: u32,
@@ -57,6 +58,7 @@ impl Case {
             test: test.into(),
             title: test.into(),
             on_host: false,
+            own_kernel: false,
             suffix: String::new(),
             args: Vec::new(),
             smp: 2,
@@ -151,7 +153,12 @@ impl Case {
         kernel: impl Fn() -> Result<PathBuf, String> + Send + Sync + 'static,
     ) -> Case {
         self.kernel = Arc::new(kernel);
+        self.own_kernel = true;
         self
+    }
+    /// Whether it boots something else than most cases, which has to be built first.
+    pub fn waits_for_a_build(&self) -> bool {
+        self.own_kernel || self.on_host
     }
     /// Changes the machine before it is booted.
     pub fn machine(mut self, change: impl Fn(&mut Machine) + Send + Sync + 'static) -> Case {

@@ -39,6 +39,13 @@ pub fn host_image() -> Result<PathBuf, String> {
     BUILT.get_or_init(make).clone()
 }
 
+/// Begins to build what most of the tests wait for, beside those that run already. Who then wants it waits for the rest of the time
+/// only; if it does not build, he says so.
+pub fn build_ahead() {
+    std::thread::spawn(|| drop((image(), host_image())));
+    std::thread::spawn(|| drop((mutant("injection"), runner())));
+}
+
 /// The same with a planted bug (`--cfg ringo_bug="…"`), in a target folder of its own.
 ///
 /// # Errors

@@ -12,7 +12,7 @@ mod table;
 
 pub use case::{Case, Expect, figure};
 pub use cost::{cheapest, cost_between, host_cost};
-pub use image::{demo, host_image, image, mutant, root, runner};
+pub use image::{build_ahead, demo, host_image, image, mutant, root, runner};
 pub use image::{differential, differential_on_host};
 pub use ringo_runner::HostMachine;
 pub use ringo_runner::{Accel, Board, Input, Outcome};

@@ -43,6 +43,7 @@ mod wakeup;
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
+use tests::Case;
 
 fn main() -> ExitCode {
     let mut args = Arguments::from_args();
@@ -81,25 +82,49 @@ fn main() -> ExitCode {
         net::cases(),
         hangs::cases(),
     ];
-    let mut trials: Vec<Trial> = cases
+    let (late, soon): (Vec<Case>, Vec<Case>) = cases
         .into_iter()
         .flatten()
-        .map(tests::Case::trial)
-        .collect();
-    trials.extend(programs::trials());
-    trials.extend(differential::trials());
-    trials.extend(shell::trials());
-    trials.extend(bad_input::trials());
-    trials.extend(soak::trials());
-    trials.extend(boots::trials());
-    trials.extend(reach::trials());
-    trials.extend(outside::trials());
-    trials.extend(idle::trials());
+        .partition(Case::waits_for_a_build);
+    let commands = [
+        programs::trials(),
+        differential::trials(),
+        shell::trials(),
+        bad_input::trials(),
+        soak::trials(),
+        boots::trials(),
+        reach::trials(),
+        outside::trials(),
+        idle::trials(),
+    ];
+    let builders = late.into_iter().map(Case::trial);
+    let builders = builders.chain(commands.into_iter().flatten()).collect();
+    let trials = spread(soon.into_iter().map(Case::trial).collect(), builders);
+    if args.filter.is_none() && !args.list {
+        tests::build_ahead()
+    }
     let conclusion = libtest_mimic::run(&args, trials);
     if !args.list {
         tests::summary(begin.elapsed());
     }
     conclusion.exit_code()
+}
+
+/// Those that build something first lie between the others, from a fifth of these on: one builds, which has room for little more at
+/// a time, while machines run beside it.
+fn spread(soon: Vec<Trial>, builders: Vec<Trial>) -> Vec<Trial> {
+    let (from, n) = (soon.len() / 5, builders.len());
+    let each = (soon.len() - from) as f64 / n.max(1) as f64;
+    let (mut all, mut builders) = (Vec::new(), builders.into_iter());
+    for (i, trial) in soon.into_iter().enumerate() {
+        all.push(trial);
+        let due = (i.saturating_sub(from) as f64 / each) as usize;
+        while n - builders.len() < due.min(n) {
+            all.extend(builders.next());
+        }
+    }
+    all.extend(builders);
+    all
 }
 
 /// A number from the environment.
