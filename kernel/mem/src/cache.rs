@@ -132,6 +132,16 @@ impl Magazine {
         }
     }
 
+    /// Each free object, while its CPU does nothing.
+    pub fn for_each(&self, mut f: impl FnMut(*mut usize)) {
+        let mut object = self.head.load(Relaxed);
+        while !object.is_null() {
+            f(object);
+            // SAFETY: free objects belong to the magazine, and have their successors in their first words.
+            object = unsafe { object.read() } as *mut usize
+        }
+    }
+
     /// Whether it has room or objects.
     pub fn is_open(&self) -> bool {
         self.room.load(Relaxed) != 0 || !self.head.load(Relaxed).is_null()

@@ -267,6 +267,15 @@ pub(crate) fn magazines() -> core::ops::Range<usize> {
     start..start + size_of_val(&MAGAZINES_OF_CPU)
 }
 
+/// Each small object that is free and was in use once, and pages of such; right while nobody allocates.
+pub(crate) fn for_each_free(mut f: impl FnMut(usize)) {
+    for (class, slab) in SLABS.iter().enumerate() {
+        let cpus = MAGAZINES_OF_CPU.iter();
+        cpus.for_each(|cpu| cpu.0[class].for_each(|object| f(object as usize)));
+        slab.lock().for_each_free(|object| f(object as usize));
+    }
+}
+
 /// What the heap holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeapUsage {

@@ -38,6 +38,12 @@ pub fn object_at(address: usize) -> Option<Object> {
     })
 }
 
+/// The start of each [`Object`] of which is known that nobody has it: what lies there is left over. Right while nobody
+/// allocates. Pages that are free are not among them.
+pub fn for_each_free(f: impl FnMut(usize)) {
+    heap::for_each_free(f)
+}
+
 /// Physical address behind all RAM in which [`object_at`] finds objects.
 pub fn end_of_ram() -> u64 {
     descs::end() * PAGE_BYTES as u64

@@ -267,6 +267,29 @@ impl<P: Pages> Slab<P> {
         }
     }
 
+    /// Each object that is free and was in use once; for a page of which nobody has anything its first byte as well.
+    pub fn for_each_free(&self, mut f: impl FnMut(*mut usize)) {
+        let mut page = self.partial;
+        while page != NO_PAGE {
+            // SAFETY: pages on the list are the slab's, and so are their descriptions.
+            let desc = unsafe { *self.from.desc(page) };
+            let memory: *mut usize = self.from.memory(page).cast();
+            let mut at = desc.head;
+            while at != NO_OBJECT {
+                // SAFETY: a free object of the page has its successor in its first word.
+                unsafe {
+                    let object = memory.add(at as usize);
+                    f(object);
+                    at = object.read() as u16
+                }
+            }
+            if desc.used == 0 {
+                f(memory)
+            }
+            page = desc.next
+        }
+    }
+
     /// Pages that belong to this class.
     pub fn pages(&self) -> usize {
         self.pages

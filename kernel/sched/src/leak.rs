@@ -176,6 +176,23 @@ impl Entries {
     }
 }
 
+/// The lists may lie in memory that is looked at another time: nothing in them is to look like a pointer that somebody has.
+impl Drop for Entries {
+    fn drop(&mut self) {
+        wipe(&mut self.all)
+    }
+}
+
+/// Empties a list and its memory.
+fn wipe<T>(list: &mut Vec<T>) {
+    list.clear();
+    for byte in list.spare_capacity_mut() {
+        *byte = core::mem::MaybeUninit::zeroed()
+    }
+    // Not left out, although nobody reads it.
+    core::hint::black_box(list.as_ptr());
+}
+
 impl Entry {
     fn of(g: GRef) -> Self {
         let kind = Kind::of(g);

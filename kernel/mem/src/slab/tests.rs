@@ -161,3 +161,36 @@ mod misuse {
         slab.alloc();
     }
 }
+
+#[test]
+fn free_objects_are_named_once_each_and_nobody_elses() {
+    for (class, &bytes) in CLASS_BYTES.iter().enumerate() {
+        let fake = Fake::new(4);
+        let mut slab = Slab::new(class, &fake);
+        let free = |slab: &Slab<&Fake>| {
+            let mut list = Vec::new();
+            slab.for_each_free(|object| list.push(object as usize));
+            list
+        };
+        let objects: Vec<_> = (0..per_page(class) * 2).map(|_| slab.alloc()).collect();
+        assert_eq!(free(&slab), [], "{bytes} bytes");
+        // Every second one, so that no page is empty.
+        let given: HashSet<usize> = objects.iter().step_by(2).map(|&o| o as usize).collect();
+        for &o in &given {
+            // SAFETY: came from this slab.
+            unsafe { slab.free(o as *mut u8) };
+        }
+        let named = free(&slab);
+        assert_eq!(named.len(), given.len());
+        assert_eq!(named.into_iter().collect::<HashSet<_>>(), given);
+        for &o in objects.iter().skip(1).step_by(2) {
+            // SAFETY: as above.
+            unsafe { slab.free(o) };
+        }
+        // One page is left, of which nobody has anything: its first byte stands for it.
+        let named = free(&slab);
+        let page = named.iter().find(|&&o| o % PAGE_BYTES == 0);
+        assert_eq!((slab.pages(), page.is_some()), (1, true));
+        assert_eq!(named.len(), per_page(class) + 1);
+    }
+}

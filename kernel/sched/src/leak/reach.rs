@@ -11,14 +11,15 @@
 //! ```
 //!
 //! Left out are places with pointers to Gs that make nobody ready, or no longer: the Ps' rings, whose taken places keep what
-//! they held; the CPUs' blocks, with the bounds of the stack that was run last; free objects at a CPU's hand; dead Gs.
+//! they held; the CPUs' blocks, with the bounds of the stack that was run last; free objects of the heap; dead Gs.
 
-use super::{Entries, Kind, address_range};
+use super::{Entries, Kind, address_range, wipe};
 use crate::g::{GRef, GStatus};
 use crate::p::P;
 use crate::sched::Sched;
 use core::ops::Range;
-use mem::mark::{end_of_ram, large_objects, object_at, objects_at_most, own_statics};
+use mem::mark::{end_of_ram, for_each_free, large_objects, object_at};
+use mem::mark::{objects_at_most, own_statics};
 
 extern crate alloc;
 use alloc::vec::Vec;
@@ -62,6 +63,12 @@ pub(crate) struct Reach {
     full: bool,
     left_out: [Range<usize>; LEFT_OUT],
     n_left_out: usize,
+}
+
+impl Drop for Reach {
+    fn drop(&mut self) {
+        wipe(&mut self.stack)
+    }
 }
 
 impl Reach {
@@ -111,6 +118,9 @@ impl Reach {
         self.leave_out(address_range(&entries.all));
         self.leave_out(address_range(&entries.by_id));
         own.iter().for_each(|range| self.leave_out(range.clone()));
+
+        // As if they had been looked at: a word that was left behind may lead to one, but it leads no further.
+        for_each_free(|start| _ = self.is_new(start));
 
         let running = entries.all.iter_mut();
         for e in running.filter(|e| e.g.status() == GStatus::Running) {
@@ -212,11 +222,19 @@ impl Reach {
         }
     }
 
-    fn mark_object(&mut self, start: usize) {
+    /// Marks an object. False: it was marked already, or lies in no RAM.
+    fn is_new(&mut self, start: usize) -> bool {
         let grain = (start - arch::bare::DIRECT_BASE as usize) / GRAIN_BYTES;
-        let (word, bit) = (&mut self.marks[grain / 64], 1 << (grain % 64));
-        if *word & bit == 0 {
+        let bit = 1 << (grain % 64);
+        self.marks.get_mut(grain / 64).is_some_and(|word| {
+            let new = *word & bit == 0;
             *word |= bit;
+            new
+        })
+    }
+
+    fn mark_object(&mut self, start: usize) {
+        if self.is_new(start) {
             if self.stack.len() < self.stack.capacity() {
                 self.stack.push(start)
             } else {
