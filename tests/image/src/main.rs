@@ -28,6 +28,8 @@ mod dumps;
 mod exceptions;
 mod exit_rules;
 mod figures;
+#[cfg(ringo_kernel)]
+mod goker;
 mod gomaxprocs;
 mod handoff;
 mod hangs;
@@ -79,6 +81,7 @@ type Test = (&'static str, fn() -> Outcome);
 #[cfg(ringo_kernel)]
 const BARE: &[&[Test]] = &[
     exceptions::TESTS,
+    goker::TESTS,
     leaks::TESTS,
     memory::TESTS,
     net::TESTS,

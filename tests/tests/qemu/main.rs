@@ -21,6 +21,7 @@ mod exit_rules;
 mod fair;
 mod fatal;
 mod figures;
+mod goker;
 mod hangs;
 mod idle;
 mod leaks;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         dumps::cases(),
         shell::cases(),
         leaks::cases(),
+        goker::cases(),
         exit_rules::cases(),
         disk::cases(),
         net::cases(),
