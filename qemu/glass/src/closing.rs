@@ -1,20 +1,36 @@
 //! At the end of a run: what the events say against the memory that the machine leaves behind.
 
 use crate::check::{Checker, Rule, State};
-use crate::view::{GState, Glass};
+use crate::view::{CpuView, GState, GView, Glass};
 use std::collections::HashSet;
 
 /// A G whose last event is this old is not on its way from one queue to another.
 const SETTLED_NS: u64 = 50_000_000;
 
+/// What a machine leaves behind.
+struct End {
+    cpus: Vec<CpuView>,
+    /// All Gs that are not dead.
+    gs: Vec<GView>,
+    /// Addresses of those on any queue.
+    queued: HashSet<u64>,
+}
+
 /// Compares. The machine has ended, somewhere: each of its CPUs may have been about to do something.
 pub fn closing_check(checker: &mut Checker, glass: &Glass) {
-    let Some(end) = glass.snapshot() else {
-        return checker.wrong(Rule::Count, "the machine's memory makes no sense".into());
-    };
-    if checker.lost != 0 {
-        return; // there is nothing to compare with
+    let end = glass.snapshot().map(|end| End {
+        gs: glass.gs(),
+        queued: glass.queued(&end).into_iter().collect(),
+        cpus: end.cpus,
+    });
+    match end {
+        None => checker.wrong(Rule::Count, "the machine's memory makes no sense".into()),
+        Some(_) if checker.lost != 0 => {} // there is nothing to compare with
+        Some(end) => compare(checker, &end),
     }
+}
+
+fn compare(checker: &mut Checker, end: &End) {
     let cpus = end.cpus.len() as u64;
     let made: u64 = end.cpus.iter().map(|cpu| cpu.created).sum();
     let gone: u64 = end.cpus.iter().map(|cpu| cpu.ended).sum();
@@ -27,20 +43,18 @@ pub fn closing_check(checker: &mut Checker, glass: &Glass) {
             checker.wrong(Rule::Count, text);
         }
     }
-    let gs = glass.gs();
     let alive = checker.created - checker.ended;
-    if (gs.len() as u64).abs_diff(alive) > cpus {
+    if (end.gs.len() as u64).abs_diff(alive) > cpus {
         let text = format!(
             "{} created, {} ended, but {} are there",
             checker.created,
             checker.ended,
-            gs.len()
+            end.gs.len()
         );
         checker.wrong(Rule::Count, text);
     }
-    let queued: HashSet<u64> = glass.queued(&end).into_iter().collect();
     let mut lost = Vec::new();
-    for g in gs {
+    for g in &end.gs {
         let Some(known) = checker.gs.get(&(g.id as u32)) else {
             continue; // just made, or just ended
         };
@@ -64,7 +78,7 @@ pub fn closing_check(checker: &mut Checker, glass: &Glass) {
             );
             checker.wrong(Rule::Lost, text);
         } else if expected == GState::Runnable
-            && !queued.contains(&g.at)
+            && !end.queued.contains(&g.at)
             && checker.all_hands_are_empty(SETTLED_NS)
         {
             let text = format!(
@@ -83,3 +97,7 @@ pub fn closing_check(checker: &mut Checker, glass: &Glass) {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "closing_tests.rs"]
+mod tests;

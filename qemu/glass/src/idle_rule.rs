@@ -90,7 +90,7 @@ impl IdleRule {
     /// The next event, after the checker has applied it. A G that has waited for too long.
     pub fn event(&mut self, event: &Event, gs: &HashMap<u32, Known>) -> Option<(u32, u64)> {
         let cpu = event.cpu as usize;
-        if self.limit_ns.is_none() || cpu >= self.cpus.len() {
+        if cpu >= self.cpus.len() {
             return None;
         }
         self.offer(cpu, event.ns, gs);

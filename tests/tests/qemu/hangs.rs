@@ -100,6 +100,10 @@ fn wrong_events() -> Vec<Case> {
             .violates("while a P and a CPU were idle and nobody looked for work"),
         case("bug_no_wakep", 2).named("without").mode(NO_NET),
         planted(case("bug_lost_goroutine", 2), 11).violates(" runnable for "),
+        // Where idle Ps do not take from others nothing is said before the end, and then by what the memory shows.
+        planted(case("bug_lost_goroutine", 2).named("at the end"), 11)
+            .word("steal=off")
+            .violates("and on no queue"),
         case("bug_lost_goroutine", 2).named("without"),
     ]
 }
