@@ -9,7 +9,7 @@ pub use super::paging::{
     NoFrames, PageFlags, direct, init_paging, kernel_image_phys, map_pages, readable,
 };
 pub use super::pci::{
-    ConfigRegionAccess, PciAddress, PciError, PciFunction, PciSpace, map_registers,
+    ConfigRegionAccess, PciAddress, PciBars, PciError, PciFunction, PciSpace, map_registers,
 };
 pub use super::percpu::RESERVE_MAX;
 pub use super::platform::init_platform;

@@ -6,7 +6,7 @@
 //! | q35 | where ACPI's table MCFG says | set by firmware, above 4 GiB too |
 //! | microvm | 0xe0000000, where the host bridge 1b36:0008 shows that it is that board | all empty: given out here |
 
-pub use super::pci_scan::{PciError, PciFunction};
+pub use super::pci_scan::{PciBars, PciError, PciFunction};
 pub use pci_types::{ConfigRegionAccess, PciAddress};
 
 use super::bare::{FrameSource, HEAP_BASE};
@@ -67,14 +67,15 @@ impl PciSpace {
         pci_scan::for_each_function(self, f)
     }
 
-    /// Gives the function's registers addresses where they have none, and lets it answer in memory and be bus master.
+    /// Gives the function's registers addresses where they have none, and lets it answer in memory and be bus master. Where they
+    /// lie: a BAR is sized only while the function does not answer, so nobody has to look again.
     ///
     /// # Errors
     /// It has no addresses and there are none to give.
     ///
     /// # Safety
     /// The function is the caller's alone, and no part of it is in use.
-    pub unsafe fn enable(&self, address: PciAddress) -> Result<(), PciError> {
+    pub unsafe fn enable(&self, address: PciAddress) -> Result<PciBars, PciError> {
         if self.assigns {
             MICROVM_WINDOW.with(|window| pci_scan::enable(self, address, Some(window)))
         } else {

@@ -126,20 +126,23 @@ impl Window {
     }
 }
 
+/// Where the memory BARs of a function lie, and how many bytes each has; the rest are None.
+pub type PciBars = [Option<(u64, u64)>; 6];
+
 /// Gives every memory BAR of a function an address, from `window` where firmware has set none, and lets it answer in
 /// memory and be bus master. I/O ports stay off, legacy interrupts too: they are level-triggered.
 pub fn enable(
     space: &impl ConfigRegionAccess,
     address: PciAddress,
     window: Option<&mut Window>,
-) -> Result<(), PciError> {
+) -> Result<PciBars, PciError> {
     let endpoint =
         EndpointHeader::from_header(PciHeader::new(address), space).ok_or(PciError::NoEndpoint)?;
     // A BAR that is being sized answers at a wrong place.
     set_command(space, address, 0);
-    assign_bars(space, endpoint, window)?;
+    let bars = assign_bars(space, endpoint, window)?;
     set_command(space, address, MEMORY | BUS_MASTER | NO_INTX);
-    Ok(())
+    Ok(bars)
 }
 
 fn set_command(space: &impl ConfigRegionAccess, address: PciAddress, bits: u32) {
@@ -154,8 +157,9 @@ fn assign_bars(
     space: &impl ConfigRegionAccess,
     mut endpoint: EndpointHeader,
     mut window: Option<&mut Window>,
-) -> Result<(), PciError> {
+) -> Result<PciBars, PciError> {
     let address = endpoint.header().address();
+    let mut bars = [None; 6];
     let mut slot = 0;
     while slot < 6 {
         // SAFETY: an endpoint has six BARs here.
@@ -168,16 +172,18 @@ fn assign_bars(
             Some(Bar::Memory64 { address, size, .. }) => (address, size, 2),
             Some(Bar::Io { .. }) | None => (u64::MAX, 0, 1),
         };
+        let mut at = at;
         if at == 0 {
             let window = window.as_deref_mut().ok_or(PciError::NoAddress(slot))?;
-            let new = window.take(size).ok_or(PciError::WindowFull)?;
+            at = window.take(size).ok_or(PciError::WindowFull)?;
             // SAFETY: its decoding is off, and the window is for BARs.
-            unsafe { endpoint.write_bar(slot, space, new as usize) }
+            unsafe { endpoint.write_bar(slot, space, at as usize) }
                 .map_err(|_| PciError::NoAddress(slot))?;
         }
+        bars[usize::from(slot)] = (size != 0).then_some((at, size));
         slot += slots;
     }
-    Ok(())
+    Ok(bars)
 }
 
 #[cfg(all(test, not(ringo_kernel)))]

@@ -12,16 +12,9 @@ pub struct Dma;
 // Registers are mapped for good.
 unsafe impl Hal for Dma {
     fn dma_alloc(pages: usize, _: BufferDirection) -> (PhysAddr, NonNull<u8>) {
-        // Any frame is a row of one.
-        let single = || (pages == 1).then(frames::alloc).flatten();
-        let row = single().or_else(|| frames::alloc_row(pages as u64));
-        let at = row.and_then(|phys| Some((phys, NonNull::new(bare::direct(phys))?)));
-        let Some((phys, at)) = at else {
-            return (0, NonNull::dangling()); // how the trait says that there is none
-        };
-        // SAFETY: as above.
-        unsafe { at.write_bytes(0, pages * PAGE_BYTES) };
-        (phys, at)
+        let row = frames::alloc_zeroed_row(pages as u64);
+        let row = row.and_then(|(phys, at)| Some((phys, NonNull::new(at)?)));
+        row.unwrap_or((0, NonNull::dangling())) // how the trait says that there is none
     }
 
     unsafe fn dma_dealloc(phys: PhysAddr, _: NonNull<u8>, pages: usize) -> i32 {

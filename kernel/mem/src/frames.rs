@@ -154,6 +154,19 @@ pub fn alloc_row(count: u64) -> Option<u64> {
     with_pool(|pool| pool.alloc_unused_row(count))
 }
 
+/// `count` frames side by side, full of zeroes: the physical address of the first, and where they can be reached. What devices
+/// share with a driver. Each goes back by [`free`].
+pub fn alloc_zeroed_row(count: u64) -> Option<(u64, *mut u8)> {
+    let phys = match count {
+        1 => alloc(), // any frame is a row of one
+        _ => alloc_row(count),
+    }?;
+    let at = bare::direct(phys);
+    // SAFETY: just allocated; the direct map has all frames.
+    unsafe { at.write_bytes(0, count as usize * crate::PAGE_BYTES) };
+    Some((phys, at))
+}
+
 /// Takes a frame back.
 ///
 /// # Safety

@@ -16,25 +16,34 @@
 
 mod dma;
 mod error;
+#[cfg(ringo_kernel)]
+mod frames;
 mod header;
 #[cfg(ringo_kernel)]
 mod pci;
+mod pool;
 mod receive;
+#[cfg(ringo_kernel)]
+mod registers;
 mod start;
 #[cfg(all(test, not(ringo_loom)))]
 mod tests;
 mod transmit;
 mod transport;
 
-pub use dma::{Memory, Page};
+pub use dma::{Memory, Row};
 pub use error::Error;
+#[cfg(ringo_kernel)]
+pub use frames::Frames;
 pub use header::Checksum;
 #[cfg(ringo_kernel)]
-pub use pci::{Frames, PciTransport, find};
+pub use pci::{PciTransport, find};
 pub use receive::{Frame, Receiver};
 pub use start::{Nic, Offers, start};
 pub use transmit::Transmitter;
 pub use transport::{Bell, QueueSetup, Transport};
 
+/// Ethernet's header: nothing shorter is a frame.
+pub const FRAME_LEAST: usize = 14;
 /// The longest frame: Ethernet's header and 1,500 bytes.
 pub const FRAME_BYTES: usize = 1514;

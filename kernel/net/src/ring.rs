@@ -15,7 +15,7 @@
 //! sides, so one of them sees the other: no kick and no interrupt is lost.
 //!
 //! **I-OUT** A descriptor is on the free list, or part of exactly one chain that is out. What the device says is checked
-//! against that: a head that is not out, more bytes than the chain has room for, an index that runs ahead break the ring
+//! against that: a head that it does not have, more bytes than the chain has room for, an index that runs ahead break the ring
 //! ([`Broken`]) and nothing else.
 
 mod area;

@@ -5,15 +5,14 @@ use crate::ring::{Area, Buffer};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ptr::NonNull;
+use mem::PAGE_BYTES;
 
-/// Bytes of a page, and of the two buffers in it.
-const PAGE_BYTES: usize = 4096;
-/// Room for a header and the longest frame.
+/// Room for a header and the longest frame: half a page.
 pub(super) const BUFFER_BYTES: usize = 2048;
 
-/// A row of pages.
+/// Memory in a row.
 #[derive(Clone, Copy, Debug)]
-pub struct Page {
+pub struct Row {
     /// Where the device sees it.
     pub phys: u64,
     /// Where we see it.
@@ -26,7 +25,7 @@ pub struct Page {
 /// What `row` returns is aligned to a page, zeroed, as long as was asked for, and nobody else's for ever.
 pub unsafe trait Memory {
     /// So many pages in a row; None: there are none.
-    fn row(pages: usize) -> Option<Page>;
+    fn row(pages: usize) -> Option<Row>;
 }
 
 /// Memory for a ring of `size` descriptors, and where the device finds its three parts.
@@ -44,7 +43,7 @@ pub(super) fn ring<M: Memory>(size: u16) -> Result<(Area, [u64; 3]), Error> {
 ///
 /// **I-BUFFER** A buffer is the device's from [`Buffers::give`] to the return of its chain; in between nobody here touches it.
 /// Who holds its number in a list of free ones, or has it from the ring, has it alone.
-pub(super) struct Buffers(Box<[Page]>);
+pub(super) struct Buffers(Box<[Row]>);
 
 // SAFETY: plain memory, reached through `&mut self` only.
 unsafe impl Send for Buffers {}
@@ -59,7 +58,7 @@ impl Buffers {
                 // SAFETY: inside of the page.
                 let at = unsafe { page.at.add(half * BUFFER_BYTES) };
                 let phys = page.phys + (half * BUFFER_BYTES) as u64;
-                all.push(Page { phys, at })
+                all.push(Row { phys, at })
             }
         }
         all.truncate(n.into());

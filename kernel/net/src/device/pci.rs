@@ -1,11 +1,11 @@
 //! The device on PCI: where its registers lie, and where its interrupts go (virtio 1.2, 4.1).
 
-use super::{Bell, Error, Memory, Page, QueueSetup, Transport};
-use arch::bare::{self, PciAddress, PciSpace};
-use core::ptr::NonNull;
-use mem::{PAGE_BYTES, frames};
+use super::registers::Registers;
+use super::{Bell, Error, QueueSetup, Transport};
+use arch::bare::{self, PciAddress, PciBars, PciSpace};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use pci_types::capability::{MsixCapability, PciCapability};
-use pci_types::{Bar, ConfigRegionAccess, EndpointHeader, PciHeader};
+use pci_types::{ConfigRegionAccess, EndpointHeader, PciHeader};
 
 const VIRTIO_VENDOR: u16 = 0x1af4;
 /// Device numbers of a network card: one that could also be driven in the old way, and one that could not.
@@ -29,70 +29,10 @@ const QUEUE_ENABLE: usize = 28;
 const QUEUE_NOTIFY_OFF: usize = 30;
 const QUEUE_PARTS: [usize; 3] = [32, 40, 48];
 const COMMON_BYTES: usize = 56;
-
-/// This machine's memory. Devices see physical memory as it is.
-pub struct Frames;
-
-// SAFETY: frames are page-aligned and nobody else's; zeroed here, never freed; the direct map has all of them.
-unsafe impl Memory for Frames {
-    fn row(pages: usize) -> Option<Page> {
-        let phys = match pages {
-            1 => frames::alloc(),
-            _ => frames::alloc_row(pages as u64),
-        }?;
-        let at = NonNull::new(bare::direct(phys))?;
-        // SAFETY: just allocated.
-        unsafe { at.write_bytes(0, pages * PAGE_BYTES) };
-        Some(Page { phys, at })
-    }
-}
-
-/// A block of registers.
-#[derive(Clone, Copy)]
-struct Registers {
-    at: NonNull<u8>,
-    bytes: usize,
-}
-
-impl Registers {
-    /// The register at `offset`.
-    ///
-    /// # Panics
-    /// If it is not in the block.
-    fn register<T>(&self, offset: usize) -> *mut T {
-        assert!(
-            offset.is_multiple_of(size_of::<T>()) && offset + size_of::<T>() <= self.bytes,
-            "register {offset} of a block of {} bytes",
-            self.bytes
-        );
-        // SAFETY: inside of the block.
-        unsafe { self.at.add(offset).cast().as_ptr() }
-    }
-
-    /// `bytes` of them from `offset` on.
-    ///
-    /// # Panics
-    /// If they are not in the block.
-    fn part(&self, offset: usize, bytes: usize) -> Registers {
-        assert!(
-            offset + bytes <= self.bytes,
-            "{bytes} bytes of registers at {offset}"
-        );
-        // SAFETY: inside of the block.
-        let at = unsafe { self.at.add(offset) };
-        Registers { at, bytes }
-    }
-
-    fn read<T>(&self, offset: usize) -> T {
-        // SAFETY: a register of our device.
-        unsafe { self.register::<T>(offset).read_volatile() }
-    }
-
-    fn write<T>(&self, offset: usize, value: T) {
-        // SAFETY: a register of our device.
-        unsafe { self.register::<T>(offset).write_volatile(value) }
-    }
-}
+/// Bytes of an entry of the table of interrupts.
+const ENTRY_BYTES: usize = 16;
+/// Capabilities that a function has room for: a list that goes on bites its own tail.
+const CAPABILITIES_MOST: usize = 48;
 
 /// The registers of a network card on PCI.
 pub struct PciTransport {
@@ -103,13 +43,13 @@ pub struct PciTransport {
     interrupts: Registers,
 }
 
-// SAFETY: registers answer on every CPU; who drives the device has the only `PciTransport`.
-unsafe impl Send for PciTransport {}
+/// The card has its driver.
+static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Looks through PCI for the first network card. Once for each machine: a device has one driver.
+/// Looks through PCI for the first network card; it is the caller's from here on.
 ///
 /// # Errors
-/// There is none, or one that lacks something.
+/// There is none, or one that lacks something, or it is somebody's already.
 pub fn find() -> Result<PciTransport, Error> {
     let space = PciSpace::find().ok_or(Error::NoDevice)?;
     let mut found = None;
@@ -119,26 +59,33 @@ pub fn find() -> Result<PciTransport, Error> {
         }
     });
     let at = found.ok_or(Error::NoDevice)?;
-    // SAFETY: nobody drives it yet, says the caller of this function.
-    unsafe { space.enable(at) }.map_err(|error| {
+    if TAKEN.swap(true, Relaxed) {
+        return Err(Error::Unusable("it has a driver already"));
+    }
+    // SAFETY: nobody else drives it: `TAKEN`.
+    let bars = unsafe { space.enable(at) }.map_err(|error| {
         log::error!("network device at {at}: {error}");
         Error::Unusable("its registers have no addresses")
     })?;
-    open(space, at)
+    // SAFETY: as above.
+    unsafe { open(space, at, &bars) }
 }
 
-fn open(space: PciSpace, at: PciAddress) -> Result<PciTransport, Error> {
+/// # Safety
+/// The device is the caller's alone.
+unsafe fn open(space: PciSpace, at: PciAddress, bars: &PciBars) -> Result<PciTransport, Error> {
     let lacks = Error::Unusable("it lacks registers");
     let endpoint = EndpointHeader::from_header(PciHeader::new(at), space).ok_or(lacks)?;
-    let (mut common, mut notify, mut device, mut msix) = (None, None, None, None);
-    for capability in endpoint.capabilities(&space) {
+    // SAFETY: I-REGISTERS, by the caller's promise.
+    let block = |bar, offset, bytes| unsafe { Registers::map(bars, bar, offset, bytes) };
+    let (mut common, mut notify, mut device, mut interrupts) = (None, None, None, None);
+    for capability in endpoint.capabilities(space).take(CAPABILITIES_MOST) {
         match capability {
             PciCapability::Vendor(c) => {
-                // SAFETY: inside of the capability.
+                // SAFETY: inside of the capability; reading does nothing else.
                 let word = |offset| unsafe { space.read(at, c.offset + offset) };
                 let (kind, bar) = ((word(0) >> 24) as u8, word(4) as u8);
-                let (offset, bytes) = (word(8), word(12));
-                let block = || block(&space, &endpoint, bar, offset.into(), bytes as usize);
+                let block = || block(bar, word(8).into(), word(12) as usize);
                 match kind {
                     COMMON if common.is_none() => common = block(),
                     NOTIFY if notify.is_none() => notify = block().map(|b| (b, word(16) as usize)),
@@ -146,17 +93,19 @@ fn open(space: PciSpace, at: PciAddress) -> Result<PciTransport, Error> {
                     _ => {}
                 }
             }
-            PciCapability::MsiX(c) => msix = Some(c),
+            PciCapability::MsiX(c) => {
+                let bytes = ENTRY_BYTES * usize::from(c.table_size());
+                let table = block(c.table_bar(), c.table_offset().into(), bytes);
+                interrupts = table.inspect(|table| switch_on(space, c, table))
+            }
             _ => {}
         }
     }
-    let common = common
-        .filter(|c: &Registers| c.bytes >= COMMON_BYTES)
-        .ok_or(lacks)?;
     let (notify, notify_multiplier) = notify.ok_or(lacks)?;
-    let interrupts = msix.and_then(|c| table(&space, &endpoint, c));
     Ok(PciTransport {
-        common,
+        common: common
+            .filter(|c: &Registers| c.bytes() >= COMMON_BYTES)
+            .ok_or(lacks)?,
         notify,
         notify_multiplier,
         device: device.ok_or(lacks)?,
@@ -164,57 +113,27 @@ fn open(space: PciSpace, at: PciAddress) -> Result<PciTransport, Error> {
     })
 }
 
-/// Registers at `offset` of one of the function's BARs.
-fn block(
-    space: &PciSpace,
-    endpoint: &EndpointHeader,
-    bar: u8,
-    offset: u64,
-    bytes: usize,
-) -> Option<Registers> {
-    let (base, size) = match endpoint.bar(bar, space)? {
-        Bar::Memory32 { address, size, .. } => (u64::from(address), u64::from(size)),
-        Bar::Memory64 { address, size, .. } => (address, size),
-        Bar::Io { .. } => return None,
-    };
-    if base == 0 || offset.checked_add(bytes as u64)? > size {
-        return None;
+/// Interrupts by messages, each entry of the table masked (PCI 3.0, 6.8.2).
+fn switch_on(space: PciSpace, mut msix: MsixCapability, table: &Registers) {
+    for entry in (0..table.bytes()).step_by(ENTRY_BYTES) {
+        table.write(entry + 12, 1u32)
     }
-    // SAFETY: a BAR of our device says that its registers lie there.
-    let at = unsafe { bare::map_registers(base + offset, bytes, &mut frames::alloc) };
-    Some(Registers {
-        at: NonNull::new(at.ok()?)?,
-        bytes,
-    })
-}
-
-/// The table of interrupts, switched on, with each entry masked (PCI 3.0, 6.8.2).
-fn table(
-    space: &PciSpace,
-    endpoint: &EndpointHeader,
-    mut msix: MsixCapability,
-) -> Option<Registers> {
-    let bytes = 16 * usize::from(msix.table_size());
-    let table = block(
-        space,
-        endpoint,
-        msix.table_bar(),
-        msix.table_offset().into(),
-        bytes,
-    )?;
-    (0..bytes)
-        .step_by(16)
-        .for_each(|entry| table.write(entry + 12, 1u32));
     msix.set_function_mask(false, space);
-    msix.set_enabled(true, space);
-    Some(table)
+    msix.set_enabled(true, space)
 }
 
 impl PciTransport {
     /// From here on interrupt `entry` goes to a CPU, as `vector`. False: the device has no such one.
+    ///
+    /// # Panics
+    /// If the vector is none of those for devices, or there is no such CPU.
     pub fn route(&mut self, entry: u16, cpu: usize, vector: u8) -> bool {
-        let at = 16 * usize::from(entry);
-        let there = at + 16 <= self.interrupts.bytes;
+        assert!(
+            (bare::VECTOR_DEVICE_FIRST..=bare::VECTOR_DEVICE_LAST).contains(&vector),
+            "vector {vector:#x} is not for devices"
+        );
+        let at = ENTRY_BYTES * usize::from(entry);
+        let there = at + ENTRY_BYTES <= self.interrupts.bytes();
         if there {
             let (address, data) = bare::msi_message(cpu, vector);
             self.interrupts.write(at + 12, 1u32);
@@ -232,9 +151,6 @@ pub struct PciBell {
     at: Registers,
     queue: u16,
 }
-
-// SAFETY: a register that takes a write from any CPU.
-unsafe impl Send for PciBell {}
 
 impl Bell for PciBell {
     fn ring(&self) {
@@ -273,7 +189,7 @@ impl Transport for PciTransport {
         self.common.read(QUEUE_SIZE)
     }
 
-    fn start_queue(&mut self, queue: u16, setup: &QueueSetup) -> bool {
+    unsafe fn start_queue(&mut self, queue: u16, setup: &QueueSetup) -> bool {
         self.common.write(QUEUE_SELECT, queue);
         self.common.write(QUEUE_SIZE, setup.size);
         for (at, part) in QUEUE_PARTS.into_iter().zip(setup.parts) {
@@ -289,19 +205,21 @@ impl Transport for PciTransport {
         taken
     }
 
-    fn bell(&mut self, queue: u16) -> PciBell {
+    fn bell(&mut self, queue: u16) -> Option<PciBell> {
         self.common.write(QUEUE_SELECT, queue);
         let offset =
             usize::from(self.common.read::<u16>(QUEUE_NOTIFY_OFF)) * self.notify_multiplier;
-        PciBell {
-            at: self.notify.part(offset, size_of::<u16>()),
-            queue,
-        }
+        let at = self.notify.one::<u16>(offset)?;
+        Some(PciBell { at, queue })
     }
 
-    fn config(&self, offset: usize, to: &mut [u8]) {
-        for (i, byte) in to.iter_mut().enumerate() {
-            *byte = self.device.read(offset + i)
+    fn config(&self, offset: usize, to: &mut [u8]) -> bool {
+        let there = offset + to.len() <= self.device.bytes();
+        if there {
+            for (i, byte) in to.iter_mut().enumerate() {
+                *byte = self.device.read(offset + i)
+            }
         }
+        there
     }
 }

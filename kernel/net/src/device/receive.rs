@@ -1,15 +1,9 @@
 //! Frames that come.
 
-use super::dma::{BUFFER_BYTES, Buffers};
+use super::dma::BUFFER_BYTES;
 use super::header::{self, HEADER_BYTES};
-use super::{Bell, Error, Memory};
-use crate::ring::Queue;
-use alloc::boxed::Box;
-use alloc::vec;
-use alloc::vec::Vec;
-
-/// Ethernet's header: nothing shorter is a frame.
-const FRAME_LEAST: usize = 14;
+use super::pool::Pool;
+use super::{Bell, Error, FRAME_LEAST};
 
 /// A frame, where the device has put it.
 pub struct Frame<'a> {
@@ -21,40 +15,29 @@ pub struct Frame<'a> {
 
 /// The receiving half.
 pub struct Receiver<B: Bell> {
-    queue: Queue,
+    pool: Pool,
     bell: B,
-    buffers: Buffers,
-    /// Which buffer a descriptor holds.
-    held: Box<[u16]>,
-    /// Buffers that the device does not have.
-    spare: Vec<u16>,
     /// What came that is no frame.
     runts: u64,
 }
 
 impl<B: Bell> Receiver<B> {
-    pub(super) fn new<M: Memory>(queue: Queue, bell: B) -> Result<Receiver<B>, Error> {
-        let n = queue.left();
-        Ok(Receiver {
-            buffers: Buffers::new::<M>(n)?,
-            held: vec![0; n.into()].into(),
-            spare: (0..n).collect(),
-            runts: 0,
-            queue,
+    pub(super) fn new(pool: Pool, bell: B) -> Receiver<B> {
+        Receiver {
+            pool,
             bell,
-        })
+            runts: 0,
+        }
     }
 
     /// Gives the device every buffer that it does not have.
     pub(super) fn refill(&mut self) {
-        while let Some(i) = self.spare.pop() {
-            let buffer = self.buffers.give(i, BUFFER_BYTES, true);
-            match self.queue.add(&[buffer]) {
-                Ok(head) => self.held[usize::from(head)] = i,
-                Err(_) => return self.spare.push(i), // the ring is broken: there is a descriptor for each buffer
+        while let Some(i) = self.pool.take() {
+            if !self.pool.give(i, BUFFER_BYTES, true) {
+                return;
             }
         }
-        if self.queue.publish() {
+        if self.pool.queue.publish() {
             self.bell.ring()
         }
     }
@@ -66,9 +49,10 @@ impl<B: Bell> Receiver<B> {
     pub fn receive(&mut self, budget: usize, mut f: impl FnMut(Frame<'_>)) -> Result<usize, Error> {
         let mut n = 0;
         while n < budget {
-            let Some(used) = self.queue.pop()? else { break };
-            let i = self.held[usize::from(used.head)];
-            let bytes = self.buffers.bytes(i, used.len as usize);
+            let Some((i, len)) = self.pool.pop()? else {
+                break;
+            };
+            let bytes = self.pool.bytes(i, len);
             if bytes.len() < HEADER_BYTES + FRAME_LEAST {
                 self.runts += 1
             } else {
@@ -76,10 +60,10 @@ impl<B: Bell> Receiver<B> {
                 let checked = header::is_checked(head);
                 f(Frame { bytes, checked })
             }
-            self.spare.push(i);
+            self.pool.put(i);
             n += 1;
             // A device that runs dry drops frames.
-            if self.spare.len() * 4 >= self.held.len() {
+            if self.pool.free() * 4 >= self.pool.len() {
                 self.refill()
             }
         }
@@ -92,12 +76,12 @@ impl<B: Bell> Receiver<B> {
     /// Asks for an interrupt at the next frame. True: one is there already.
     #[must_use = "for a frame that has come there may be no interrupt"]
     pub fn listen(&mut self) -> bool {
-        self.queue.interrupts_on()
+        self.pool.queue.interrupts_on()
     }
 
     /// No interrupts any more, as far as the device listens.
     pub fn ignore(&mut self) {
-        self.queue.interrupts_off()
+        self.pool.queue.interrupts_off()
     }
 
     /// What came so far that was too short to be a frame.

@@ -1,8 +1,10 @@
 //! From a device on the bus to one that runs (virtio 1.2, 3.1.1).
 
+use super::pool::Pool;
 use super::transport::{ACKNOWLEDGE, DRIVER, DRIVER_OK, FAILED, FEATURES_OK};
 use super::{Error, Memory, QueueSetup, Receiver, Transmitter, Transport, dma};
 use crate::ring::Queue;
+use base::Rng;
 
 /// Feature bits (virtio 1.2, 5.1.3 and 6).
 const CSUM: u64 = 1 << 0;
@@ -60,7 +62,8 @@ pub fn start<T: Transport, M: Memory>(mut transport: T) -> Result<Nic<T>, Error>
             transport,
         }),
         Err(error) => {
-            transport.set_status(FAILED);
+            let status = transport.status();
+            transport.set_status(status | FAILED); // bits are only added (2.1.1)
             Err(error)
         }
     }
@@ -87,14 +90,15 @@ fn begin<T: Transport, M: Memory>(t: &mut T) -> Result<Parts<T::Bell>, Error> {
         checks_checksums: wanted & GUEST_CSUM != 0,
         event_idx: wanted & EVENT_IDX != 0,
     };
-    let receive = queue::<T, M>(t, RECEIVE, offers)?;
-    let transmit = queue::<T, M>(t, TRANSMIT, offers)?;
-    let mut receiver = Receiver::new::<M>(receive, t.bell(RECEIVE))?;
-    let transmitter = Transmitter::new::<M>(transmit, t.bell(TRANSMIT))?;
+    let mac = mac(t, wanted)?;
+    let (pool, bell) = queue::<T, M>(t, RECEIVE, offers)?;
+    let mut receiver = Receiver::new(pool, bell);
+    let (pool, bell) = queue::<T, M>(t, TRANSMIT, offers)?;
+    let transmitter = Transmitter::new(pool, bell);
     t.set_status(ACKNOWLEDGE | DRIVER | FEATURES_OK | DRIVER_OK);
     // Only from here on may the device be kicked.
     receiver.refill();
-    Ok((mac(t, wanted), offers, receiver, transmitter))
+    Ok((mac, offers, receiver, transmitter))
 }
 
 fn reset<T: Transport>(t: &mut T) -> Result<(), Error> {
@@ -104,7 +108,11 @@ fn reset<T: Transport>(t: &mut T) -> Result<(), Error> {
         .ok_or(Error::Unusable("it does not reset"))
 }
 
-fn queue<T: Transport, M: Memory>(t: &mut T, queue: u16, offers: Offers) -> Result<Queue, Error> {
+fn queue<T: Transport, M: Memory>(
+    t: &mut T,
+    queue: u16,
+    offers: Offers,
+) -> Result<(Pool, T::Bell), Error> {
     // A ring's size is a power of two (2.7), and so is what a device may offer.
     let size = t.queue_most(queue).min(QUEUE_MOST);
     if size < 2 || !size.is_power_of_two() {
@@ -118,17 +126,21 @@ fn queue<T: Transport, M: Memory>(t: &mut T, queue: u16, offers: Offers) -> Resu
         parts,
         entry: queue,
     };
-    if !t.start_queue(queue, &setup) {
+    // SAFETY: a ring of its own, in memory that is never freed (`Memory`).
+    if !unsafe { t.start_queue(queue, &setup) } {
         return Err(Error::Unusable("it has too few interrupts"));
     }
-    Ok(ring)
+    let bell = t.bell(queue);
+    let bell = bell.ok_or(Error::Unusable("it takes no kicks"))?;
+    Ok((Pool::new::<M>(ring)?, bell))
 }
 
 /// Its address, or one of the kind that everybody may give himself.
-fn mac<T: Transport>(t: &T, features: u64) -> [u8; 6] {
-    let mut mac = [2, 0, 0, 0, 0, 1];
-    if features & MAC != 0 {
-        t.config(0, &mut mac)
+fn mac<T: Transport>(t: &T, features: u64) -> Result<[u8; 6], Error> {
+    let [a, b, c, d, e, _, _, _] = Rng::new(arch::now_ns()).next_u64().to_le_bytes();
+    let mut mac = [2, a, b, c, d, e];
+    if features & MAC != 0 && !t.config(0, &mut mac) {
+        return Err(Error::Unusable("it has no address"));
     }
-    mac
+    Ok(mac)
 }

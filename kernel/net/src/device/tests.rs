@@ -21,6 +21,8 @@ struct Card {
     statuses: Vec<u8>,
     sizes: [u16; 2],
     interrupts: u16,
+    has_bells: bool,
+    has_config: bool,
     rings: [Option<FakeDevice>; 2],
     kicks: [u64; 2],
 }
@@ -61,7 +63,7 @@ impl Transport for Fake {
     fn queue_most(&mut self, queue: u16) -> u16 {
         self.0.borrow().sizes[usize::from(queue)]
     }
-    fn start_queue(&mut self, queue: u16, setup: &QueueSetup) -> bool {
+    unsafe fn start_queue(&mut self, queue: u16, setup: &QueueSetup) -> bool {
         let mut card = self.0.borrow_mut();
         let offsets = Area::offsets(setup.size);
         let parts = offsets.map(|o| setup.parts[0] + o as u64);
@@ -72,11 +74,16 @@ impl Transport for Fake {
         card.rings[usize::from(queue)] = Some(FakeDevice::new(area, event_idx));
         setup.entry < card.interrupts
     }
-    fn bell(&mut self, queue: u16) -> FakeBell {
-        FakeBell(self.clone(), queue)
+    fn bell(&mut self, queue: u16) -> Option<FakeBell> {
+        let there = self.0.borrow().has_bells;
+        there.then(|| FakeBell(self.clone(), queue))
     }
-    fn config(&self, offset: usize, to: &mut [u8]) {
-        to.copy_from_slice(&MAC[offset..][..to.len()])
+    fn config(&self, offset: usize, to: &mut [u8]) -> bool {
+        let there = self.0.borrow().has_config;
+        if there {
+            to.copy_from_slice(&MAC[offset..][..to.len()])
+        }
+        there
     }
 }
 
@@ -84,11 +91,11 @@ struct Leaked;
 
 // SAFETY: aligned, zeroed, leaked.
 unsafe impl Memory for Leaked {
-    fn row(pages: usize) -> Option<Page> {
+    fn row(pages: usize) -> Option<Row> {
         let layout = std::alloc::Layout::from_size_align(4096 * pages, 4096).unwrap();
         // SAFETY: not empty.
         let at = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
-        Some(Page {
+        Some(Row {
             phys: at.as_ptr() as u64,
             at,
         })
@@ -98,7 +105,7 @@ unsafe impl Memory for Leaked {
 struct NoMemory;
 // SAFETY: returns nothing.
 unsafe impl Memory for NoMemory {
-    fn row(_: usize) -> Option<Page> {
+    fn row(_: usize) -> Option<Row> {
         None
     }
 }
@@ -111,6 +118,8 @@ fn card(features: u64) -> Fake {
         statuses: Vec::new(),
         sizes: [8, 4],
         interrupts: 2,
+        has_bells: true,
+        has_config: true,
         rings: [None, None],
         kicks: [0; 2],
     })))
@@ -195,19 +204,32 @@ fn starts_in_the_order_of_the_specification() {
 #[test]
 fn gives_up_a_card_that_it_cannot_drive() {
     type Change = fn(&mut Card);
-    let cases: [(Change, &str); 5] = [
+    let cases: [(Change, &str); 7] = [
         (|c| c.features = ALL & !VERSION_1, "no virtio 1 device"),
         (|c| c.refuses = true, "does not take them"),
         (|c| c.sizes = [0, 4], "lacks a queue"),
         (|c| c.sizes = [8, 3], "lacks a queue"),
         (|c| c.interrupts = 1, "too few interrupts"),
+        (|c| c.has_bells = false, "takes no kicks"),
+        (|c| c.has_config = false, "has no address"),
     ];
     for (change, why) in cases {
         let fake = card(ALL);
         change(&mut fake.0.borrow_mut());
         let error = start::<_, Leaked>(fake.clone()).err().expect(why);
         assert!(error.to_string().contains(why), "{error}");
-        assert_eq!(fake.0.borrow().statuses.last(), Some(&FAILED));
+        let card = fake.0.borrow();
+        let before = card.statuses[card.statuses.len() - 2];
+        let before = if card.refuses {
+            before & !FEATURES_OK
+        } else {
+            before
+        };
+        assert_eq!(
+            card.statuses.last(),
+            Some(&(before | FAILED)),
+            "bits are only added"
+        );
     }
     let error = start::<_, NoMemory>(card(ALL)).err();
     assert_eq!(error, Some(Error::NoMemory));

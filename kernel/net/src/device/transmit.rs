@@ -1,34 +1,18 @@
 //! Frames that go.
 
-use super::dma::Buffers;
 use super::header::{self, HEADER_BYTES};
-use super::{Bell, Checksum, Error, FRAME_BYTES, Memory};
-use crate::ring::Queue;
-use alloc::boxed::Box;
-use alloc::vec;
-use alloc::vec::Vec;
+use super::pool::Pool;
+use super::{Bell, Checksum, Error, FRAME_BYTES, FRAME_LEAST};
 
 /// The sending half.
 pub struct Transmitter<B: Bell> {
-    queue: Queue,
+    pool: Pool,
     bell: B,
-    buffers: Buffers,
-    /// Which buffer a descriptor holds.
-    held: Box<[u16]>,
-    /// Buffers that the device does not have.
-    free: Vec<u16>,
 }
 
 impl<B: Bell> Transmitter<B> {
-    pub(super) fn new<M: Memory>(queue: Queue, bell: B) -> Result<Transmitter<B>, Error> {
-        let n = queue.left();
-        Ok(Transmitter {
-            buffers: Buffers::new::<M>(n)?,
-            held: vec![0; n.into()].into(),
-            free: (0..n).collect(),
-            queue,
-            bell,
-        })
+    pub(super) fn new(pool: Pool, bell: B) -> Transmitter<B> {
+        Transmitter { pool, bell }
     }
 
     /// Puts a frame of `len` bytes, which `fill` writes, into the ring; it leaves at the next [`Transmitter::flush`]. False: there
@@ -38,38 +22,36 @@ impl<B: Bell> Transmitter<B> {
     /// The device broke the rules: nothing goes any more.
     ///
     /// # Panics
-    /// If `len` is above [`FRAME_BYTES`].
+    /// If `len` is not from [`FRAME_LEAST`] to [`FRAME_BYTES`], or the checksum is not inside of the frame.
     pub fn send(
         &mut self,
         len: usize,
         checksum: Option<Checksum>,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<bool, Error> {
-        assert!(len <= FRAME_BYTES, "a frame of {len} bytes");
-        if self.free.is_empty() {
+        let fits = |c: Checksum| usize::from(c.start) + usize::from(c.offset) + 2 <= len;
+        assert!(
+            (FRAME_LEAST..=FRAME_BYTES).contains(&len) && checksum.is_none_or(fits),
+            "a frame of {len} bytes with {checksum:?}"
+        );
+        if self.pool.free() == 0 {
             self.reclaim()?
         }
-        let Some(i) = self.free.pop() else {
+        let Some(i) = self.pool.take() else {
             return Ok(false);
         };
-        let bytes = self.buffers.bytes(i, HEADER_BYTES + len);
+        let bytes = self.pool.bytes(i, HEADER_BYTES + len);
         header::write(bytes, checksum);
         fill(&mut bytes[HEADER_BYTES..]);
-        let buffer = self.buffers.give(i, HEADER_BYTES + len, false);
-        match self.queue.add(&[buffer]) {
-            Ok(head) => self.held[usize::from(head)] = i,
-            Err(_) => {
-                // A descriptor for each buffer: the ring is broken, and says how.
-                self.free.push(i);
-                self.reclaim()?
-            }
+        if !self.pool.give(i, HEADER_BYTES + len, false) {
+            self.reclaim()? // says how the ring is broken
         }
         Ok(true)
     }
 
     /// Lets all frames go.
     pub fn flush(&mut self) {
-        if self.queue.publish() {
+        if self.pool.queue.publish() {
             self.bell.ring()
         }
     }
@@ -79,8 +61,8 @@ impl<B: Bell> Transmitter<B> {
     /// # Errors
     /// As [`Transmitter::send`].
     pub fn reclaim(&mut self) -> Result<(), Error> {
-        while let Some(used) = self.queue.pop()? {
-            self.free.push(self.held[usize::from(used.head)])
+        while let Some((i, _)) = self.pool.pop()? {
+            self.pool.put(i)
         }
         Ok(())
     }
@@ -88,16 +70,16 @@ impl<B: Bell> Transmitter<B> {
     /// Asks for an interrupt when a frame has gone: for who waits for room. True: one has gone already.
     #[must_use = "for a frame that has gone there may be no interrupt"]
     pub fn listen(&mut self) -> bool {
-        self.queue.interrupts_on()
+        self.pool.queue.interrupts_on()
     }
 
     /// No interrupts any more, as far as the device listens.
     pub fn ignore(&mut self) {
-        self.queue.interrupts_off()
+        self.pool.queue.interrupts_off()
     }
 
-    /// Frames that the device has.
+    /// Frames that have not gone, those that wait for [`Transmitter::flush`] included.
     pub fn under_way(&self) -> u16 {
-        self.queue.out()
+        self.pool.queue.out()
     }
 }

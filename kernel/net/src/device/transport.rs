@@ -43,9 +43,12 @@ pub trait Transport {
     /// The most descriptors that a queue may have; 0: there is no such queue.
     fn queue_most(&mut self, queue: u16) -> u16;
     /// Starts a queue. False: the device has no interrupt for it.
-    fn start_queue(&mut self, queue: u16, setup: &QueueSetup) -> bool;
-    /// The bell of a queue.
-    fn bell(&mut self, queue: u16) -> Self::Bell;
-    /// Bytes of the device's own configuration.
-    fn config(&self, offset: usize, to: &mut [u8]);
+    ///
+    /// # Safety
+    /// The three parts are a ring that belongs to this queue alone and is never freed: the device writes there.
+    unsafe fn start_queue(&mut self, queue: u16, setup: &QueueSetup) -> bool;
+    /// The bell of a queue. None: the device says that it lies where none can.
+    fn bell(&mut self, queue: u16) -> Option<Self::Bell>;
+    /// Bytes of the device's own configuration. False: it is shorter.
+    fn config(&self, offset: usize, to: &mut [u8]) -> bool;
 }

@@ -3,6 +3,7 @@
 use super::area::{Area, Desc, NO_INTERRUPT, NO_NOTIFY};
 use super::event::need_event;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use base::mutant::{mutant, order};
 use base::shim::{Ordering::*, fence};
 use core::fmt;
@@ -73,8 +74,10 @@ impl fmt::Display for Broken {
 struct Own {
     /// The next one of the chain, or of the free list.
     next: u16,
-    /// Descriptors of the chain that begins here, if it is out; else 0.
-    out: u16,
+    /// Descriptors of the chain that begins here.
+    len: u16,
+    /// The device has that chain: it was published, and has not come back.
+    out: bool,
     /// Bytes that the device may write to that chain.
     room: u32,
 }
@@ -84,6 +87,8 @@ pub struct Queue {
     area: Area,
     event_idx: bool,
     own: Box<[Own]>,
+    /// Heads of chains that the device has not been shown yet.
+    hidden: Vec<u16>,
     /// First of the free list, and how many are on it.
     free: u16,
     left: u16,
@@ -101,13 +106,15 @@ impl Queue {
         let size = area.size();
         let own = (1..=size).map(|next| Own {
             next: next % size,
-            out: 0,
+            len: 0,
+            out: false,
             room: 0,
         });
         Queue {
             area,
             event_idx,
             own: own.collect(),
+            hidden: Vec::with_capacity(size.into()),
             free: 0,
             left: size,
             added: 0,
@@ -167,7 +174,8 @@ impl Queue {
         let n = chain.len() as u16;
         self.left -= n;
         let own = &mut self.own[usize::from(head)];
-        (own.out, own.room) = (n, room);
+        (own.len, own.room) = (n, room);
+        self.hidden.push(head);
         self.area.avail[self.area.slot(self.added)].store(head, Relaxed);
         self.added = self.added.wrapping_add(1);
         Ok(head)
@@ -178,6 +186,9 @@ impl Queue {
     pub fn publish(&mut self) -> bool {
         if self.added == self.published {
             return false;
+        }
+        for head in self.hidden.drain(..) {
+            self.own[usize::from(head)].out = true
         }
         let old = core::mem::replace(&mut self.published, self.added);
         self.area
@@ -216,10 +227,10 @@ impl Queue {
         }
         let [head, len] = &self.area.used[self.area.slot(self.taken)];
         let (head, len) = (head.load(Relaxed), len.load(Relaxed));
-        let Some(own) = self.own.get(head as usize).filter(|own| own.out != 0) else {
+        let Some(own) = self.own.get(head as usize).filter(|own| own.out) else {
             return self.breaks(Broken::Head(head));
         };
-        let (n, room, head) = (own.out, own.room, head as u16);
+        let (n, room, head) = (own.len, own.room, head as u16);
         if len > room {
             return self.breaks(Broken::Length { head, len, room });
         }
@@ -240,7 +251,7 @@ impl Queue {
             last = self.own[usize::from(last)].next
         }
         self.own[usize::from(last)].next = self.free;
-        self.own[usize::from(head)].out = 0;
+        self.own[usize::from(head)].out = false;
         self.free = head;
         self.left += n
     }
