@@ -49,8 +49,8 @@ impl Registers {
     pub(super) fn one<T>(&self, offset: usize) -> Option<Registers> {
         let bytes = size_of::<T>();
         let there = offset.is_multiple_of(bytes) && offset.checked_add(bytes)? <= self.bytes;
-        // SAFETY: inside of the block.
         there.then(|| Registers {
+            // SAFETY: inside of the block.
             at: unsafe { self.at.add(offset) },
             bytes,
         })

@@ -277,7 +277,7 @@ fn a_hostile_device_breaks_nothing_else() {
                 held.push(head)
             }
         }
-        if rng.next_u64() % 4 != 0 {
+        if !rng.next_u64().is_multiple_of(4) {
             let _ = q.publish();
         }
         while d.take().is_some() {}
