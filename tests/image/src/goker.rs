@@ -44,8 +44,9 @@ const ALL: &[&[Program]] = &[
     grpc::RETRIES,
 ];
 
-/// A look from time to time: between the turns, where nobody else acts.
-const BETWEEN: Duration = Duration::from_millis(7);
+/// A look from time to time: between the turns, where nobody else acts. Looks are what
+/// these tests cost.
+const BETWEEN: Duration = Duration::from_millis(17);
 /// Programs have settled after that.
 const SETTLED: Duration = Duration::from_secs(1);
 /// A corrected program has ended after so many looks.

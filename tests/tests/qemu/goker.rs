@@ -4,10 +4,11 @@ use tests::{Case, NO_NET};
 
 pub fn cases() -> Vec<Case> {
     let of = |test| Case::new("goker", test).word("clock=virtual");
-    let mut all = vec![of("goker_leaks").mode(NO_NET)];
-    for smp in [1, 2, 4] {
-        all.push(of("goker_leaks").smp(smp));
-        all.push(of("goker_corrected").smp(smp));
-    }
-    all
+    vec![
+        of("goker_leaks").smp(1).mode(NO_NET),
+        of("goker_leaks").smp(2),
+        of("goker_leaks").smp(4),
+        of("goker_corrected").smp(1),
+        of("goker_corrected").smp(4),
+    ]
 }
