@@ -293,7 +293,7 @@ impl Sched {
         trace::emit(trace::Kind::Handoff, 0, p.id() as u32);
         let work = p.has_work() || self.runqsize() != 0;
         let nobody_looks = self.nmspinning() + self.npidle() == 0;
-        if self.gcwaiting.load(Relaxed) && !mutant("hand_on_while_stopping") {
+        if self.gcwaiting.load(Relaxed) {
             return self.stands(&mut gl, p);
         }
         if (work || nobody_looks || !p.timers.is_empty())

@@ -74,10 +74,8 @@ impl Sched {
             self.look_at_timers(m, p);
             // Not before the others where a slice has just ended: it may be the one that has had it, fetched by another M and
             // laid here at once, each time.
-            let others_first = || m.fresh_slice.load(Relaxed) && p.has_work();
-            if (mutant("tray_before_all") || !others_first())
-                && let Some(g) = self.take_tray(m)
-            {
+            let others_first = m.fresh_slice.load(Relaxed) && p.has_work();
+            if !others_first && let Some(g) = self.take_tray(m) {
                 return Some(Found { g, inherit: false });
             }
             if p.wakeup.any()
