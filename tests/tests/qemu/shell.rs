@@ -69,7 +69,7 @@ pub fn cases() -> Vec<Case> {
             .named("beside hogs")
             .judge(in_order(&["> 5 goroutines: ", "> > > "])),
         // The last line has no end.
-        typed("gs").named("without an end of line").judge(in_order(&["> 1 goroutines", "> "])),
+        typed("gs\x04").named("without an end of line").judge(in_order(&["> 1 goroutines", "> "])),
         // A thousand bytes at once, and a line longer than any command.
         typed(concat!(
             "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789",
