@@ -189,7 +189,8 @@ impl Watchdog {
         let watched = now.idle_cpus != 0 && !now.stopped && !self.terms.virtual_clock;
         // Under `preempt=async` idle CPUs leave the timers of busy Ps to these, which `look_at_cpus` looks at.
         let preempts = self.terms.preempts;
-        let is_own = |p: &PView| preempts && p.cpu.is_some();
+        // (One in a call has its M's name still, but that M owes nothing.)
+        let is_own = |p: &PView| preempts && p.cpu.is_some() && !p.in_call;
         let is_late = |p: &PView| {
             p.timer_ns
                 .filter(|&when_ns| watched && !is_own(p) && when_ns < now_ns)

@@ -217,6 +217,17 @@ fn timers_that_nobody_fires() {
         after(terms(), 20, forgotten),
         "a timer of P 0 is overdue by 10.0 s",
     );
+    // Nor does a CPU whose G is in a call, though the P still has its name.
+    let in_call = |_| {
+        let mut m = forgotten(0);
+        (m.ps[0].idle, m.ps[0].cpu, m.ps[0].in_call) = (false, Some(0), true);
+        m.cpus[0].in_call = true;
+        m
+    };
+    hung(
+        after(terms(), 20, in_call),
+        "a timer of P 0 is overdue by 10.0 s",
+    );
     let virtual_clock = Terms {
         virtual_clock: true,
         ..terms()

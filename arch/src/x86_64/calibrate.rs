@@ -1,7 +1,8 @@
 //! How fast the TSC and the APIC timer count.
 //!
 //! In this order: what CPUID says (leaves 15h, 16h, the hypervisor's 40000010h), else measured against the HPET, else
-//! against the PIT. Short measurements, until three agree: a vCPU that its host takes off in between spoils one, and the PIT, which
+//! against the PIT. The APIC timer is measured against a TSC of known speed: three times, and the middle one holds; both of them
+//! against another clock: until three measurements agree, for a vCPU that its host takes off in between spoils one, and the PIT, which
 //! begins anew every 55 ms, spoils many on a busy host. Every wait is bounded, and nothing outside 1 MHz to 10 GHz is believed.
 
 use super::paging::direct;
@@ -236,7 +237,7 @@ fn against_tsc(tsc_hz: u64, source: &'static str) -> Clocks {
     }
 }
 
-/// Measures. Takes about 5 ms. `hpet`: physical address of the HPET's registers, if ACPI names one.
+/// Measures. Takes about 5 ms, or up to 64 windows (0.1 s) for each clock where measurements do not agree. `hpet`: physical address of the HPET's registers, if ACPI names one.
 ///
 /// # Errors
 /// A sentence, if no clock of the machine can be trusted.
@@ -250,6 +251,6 @@ pub fn calibrate(hpet: Option<u64>) -> Result<Clocks, &'static str> {
         .or_else(|| measure(&Reference::pit(), "PIT").filter(good));
     apic::write(apic::TIMER_INITIAL, 0);
     clocks.ok_or(
-        "no clock: neither CPUID, HPET nor PIT gives the TSC a speed between 1 MHz and 10 GHz",
+        "no clock: neither CPUID, HPET nor PIT gives TSC and APIC timer speeds between 1 MHz and 10 GHz on which three measurements agree",
     )
 }

@@ -119,13 +119,15 @@ impl<T> SpinLock<T> {
         let since_ns = arch::now_ns();
         let mut round = 0;
         loop {
-            if let Some(data) = self.inner.try_lock() {
-                waits::note(self.rank, since_ns);
-                return data;
-            }
             while self.inner.is_locked() {
                 crate::shim::spin_wait(round);
                 round = round.wrapping_add(1);
+            }
+            // Before it is taken: others wait for it.
+            let ns = arch::now_ns().saturating_sub(since_ns);
+            if let Some(data) = self.inner.try_lock() {
+                waits::note(self.rank, ns);
+                return data;
             }
         }
     }

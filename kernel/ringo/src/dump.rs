@@ -4,6 +4,7 @@ use crate::fatal::backtrace::{FRAMES, frame_pointer, shown, stopped_frames, walk
 use crate::fatal::oldest::Oldest;
 use alloc::string::String;
 use alloc::vec::Vec;
+use base::PreemptGuard;
 use core::fmt::Write;
 use csp::sync::Mutex;
 use sched::{CreatedBy, GInfo, GRef, GStatus, Sched};
@@ -19,9 +20,9 @@ struct Shot {
 }
 
 impl Shot {
-    fn new(g: GRef) -> Self {
+    fn new(g: GInfo) -> Self {
         Self {
-            g: GInfo::of(g),
+            g,
             frames: [0; FRAMES],
             n: 0,
         }
@@ -67,7 +68,7 @@ pub fn dump() {
     let rbp = frame_pointer();
     let _one = ONE_AT_A_TIME.lock();
     let me = sched::current();
-    let mut own = Shot::new(me);
+    let mut own = Shot::new(GInfo::of(me));
     walk(rbp, |rip| own.add(rip));
     let mut others = Vec::with_capacity(SHOWN);
     let s = sched::this();
@@ -90,14 +91,25 @@ pub fn dump() {
 
 /// There is room in `shots`; how many did not fit. Frames only if the world stands still.
 fn take(s: &'static Sched, me: GRef, shots: &mut Vec<Shot>, stands: bool) -> usize {
+    // Those that end while others run stay where they are until this CPU flushes its memory, which it does not with
+    // preemption off.
+    let _off = PreemptGuard::new();
     let mut oldest = Oldest::<SHOWN>::new();
     s.for_each_g(|g| {
         if g.status() != GStatus::Dead && g != me {
             oldest.add(g)
         }
     });
-    for g in oldest.iter() {
-        let mut shot = Shot::new(g);
+    for (id, g) in oldest.iter() {
+        let info = if stands {
+            GInfo::of(g)
+        } else {
+            GInfo::while_others_run(g)
+        };
+        if info.id != id || info.status == GStatus::Dead {
+            continue; // it has ended since
+        }
+        let mut shot = Shot::new(info);
         if stands && matches!(g.status(), GStatus::Waiting | GStatus::Runnable) {
             // SAFETY: it has a saved context, and nobody runs it: the world stands still.
             unsafe { stopped_frames(g, |rip| shot.add(rip)) }

@@ -62,7 +62,8 @@ pub(crate) fn say(text: fmt::Arguments) {
     let _ = Out::new().write_fmt(text);
 }
 
-/// Is this CPU the one that reports? Then what it says is kept in memory as well, until nobody needs it.
+/// Is this CPU the one that reports? Then what it says is kept in memory as well, for the runner to find there
+/// (`trace::glass::last_words`).
 fn reports() -> bool {
     REPORTER.load(Relaxed) == arch::cpu_id() + 1
 }

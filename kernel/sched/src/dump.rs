@@ -26,19 +26,29 @@ pub struct GInfo {
 }
 
 impl GInfo {
-    /// As it stands.
+    /// As it stands, while nobody runs it: the world stands still, or it is the caller.
     pub fn of(g: GRef) -> Self {
+        let lock_owner = if g.status() == GStatus::Waiting {
+            g.lock_owner()
+        } else {
+            0
+        };
+        Self {
+            lock_owner,
+            ..Self::while_others_run(g)
+        }
+    }
+
+    /// The same of one that may go on at any moment: whose lock it waits for stays unknown, since that is written in the
+    /// mutex, which may be gone. Each part is right by itself.
+    pub fn while_others_run(g: GRef) -> Self {
         let (created_at, parent) = g.creator();
         Self {
             id: g.id(),
             status: g.status(),
             wait: g.wait(),
             waited_ns: g.waited_ns(),
-            lock_owner: if g.status() == GStatus::Waiting {
-                g.lock_owner()
-            } else {
-                0
-            },
+            lock_owner: 0,
             locked: g.locked_to().is_some(),
             created_at,
             parent,

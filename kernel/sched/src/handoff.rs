@@ -37,7 +37,7 @@ use base::{PreemptGuard, SpinGuard};
 
 /// No call.
 pub(crate) const NONE: u32 = 0;
-/// The P's M runs a G that is in a blocking call; the P may be retaken.
+/// What the call word of `m`'s P holds while `m` runs a G that is in a blocking call, and the P may be retaken; never [`NONE`].
 fn call_by(m: &M) -> u32 {
     m.id() as u32 + 1
 }
@@ -353,18 +353,32 @@ impl Sched {
         if p.timers.is_empty() {
             return;
         }
-        if let Some(to) = self
-            .allp
-            .iter()
-            .find(|to| to.is_running() && to.call.load(Relaxed) == NONE)
-        {
+        if let Some(to) = self.running_p() {
             p.timers.move_to(&to.timers);
-            fence(SeqCst); // pairs with I2 (`idle.rs`): we see that its M has left, or that M sees the timers
-            match to.holder() {
-                Some(m) => m.interrupt(), // its CPU's timer may have to be armed anew
-                None => self.wakep(),
-            }
+            self.timers_came(to)
         }
+    }
+
+    /// A P that an M runs Gs with.
+    fn running_p(&self) -> Option<&'static P> {
+        let runs = |p: &P| p.is_running() && p.call.load(Relaxed) == NONE;
+        let i = self.allp.iter().position(runs)?;
+        Some(self.p_static(i))
+    }
+
+    /// For a timer that is set by somebody without a P, who calls [`Self::timers_came`] afterwards.
+    pub(crate) fn p_for_timers(&self) -> &'static P {
+        self.running_p().unwrap_or(self.p_static(0))
+    }
+
+    /// Timers were added to those of `to`, which is not the caller's: somebody is to look at them in time.
+    pub(crate) fn timers_came(&self, to: &P) {
+        fence(SeqCst); // pairs with I2 (`idle.rs`): we see that its M has left, or that M sees the timers
+        match to.holder() {
+            Some(m) => m.interrupt(), // its CPU's timer may have to be armed anew
+            None => self.wakep(),
+        }
+        self.wake_timekeeper(to.timers.min_when_ns()) // where busy CPUs do not look at their timers
     }
 
     /// An M without P comes free: stranded Ps are idle ones from here on, for it to be given.
@@ -387,6 +401,9 @@ impl Sched {
         let Some(p) = m.oldp() else { return };
         let bits = arch::take_pending();
         if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) == 0 {
+            if p.call.load(Relaxed) == call_by(m) {
+                self.arm(m, p) // timers may have come
+            }
             return;
         }
         let now_ns = arch::now_ns();

@@ -89,12 +89,13 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn of(g: GRef) -> Self {
+    /// By what is known of a G; if the owner of its lock is not, somebody who can be reached may have that lock.
+    fn of(status: GStatus, wait: WaitReason, lock_owner: impl FnOnce() -> u64) -> Self {
         use WaitReason::*;
-        match (g.status(), g.wait()) {
+        match (status, wait) {
             (GStatus::Waiting, ChanReceiveNil | ChanSendNil | SelectNoCases) => Self::Never,
             (GStatus::Waiting, Sleep | StoppingTheWorld | ProgramExit) => Self::Runs,
-            (GStatus::Waiting, SyncMutexLock) => match g.lock_owner() {
+            (GStatus::Waiting, SyncMutexLock) => match lock_owner() {
                 0 => Self::Pointers,
                 owner => Self::Owner(owner),
             },
@@ -194,8 +195,9 @@ fn wipe<T>(list: &mut Vec<T>) {
 }
 
 impl Entry {
+    /// The world stands still.
     fn of(g: GRef) -> Self {
-        let kind = Kind::of(g);
+        let kind = Kind::of(g.status(), g.wait(), || g.lock_owner());
         Self {
             g,
             id: g.id(),
@@ -248,7 +250,7 @@ impl Sched {
             found.take(&entries, suspect_ns, frames)
         });
         if stood.is_none() {
-            found.while_others_run(self, &mut entries, suspect_ns)
+            found.while_others_run(self, suspect_ns)
         }
         found
     }
@@ -258,17 +260,31 @@ impl Leaks {
     /// Somebody never gives way, so nothing stands still long enough to follow pointers, owners or frames. Who waits for
     /// nothing does so for ever, and how long the others have waited can be said all the same.
     #[cold]
-    fn while_others_run(&mut self, s: &Sched, entries: &mut Entries, suspect_ns: u64) {
+    fn while_others_run(&mut self, s: &Sched, suspect_ns: u64) {
         self.limit = Some(
             "a goroutine that cannot be interrupted kept its CPU for a second, so who can be reached is not known, nor any frame",
         );
-        if entries.collect(s) {
-            let all = entries.all.iter_mut();
-            all.for_each(|e| e.live = e.kind != Kind::Never);
-            self.take(entries, suspect_ns, |_, _| ())
-        }
+        // Nothing of a G is kept beyond the call: it may be gone then.
+        s.for_each_g(|g| {
+            let g = GInfo::while_others_run(g);
+            let (list, why) = match Kind::of(g.status, g.wait, || 0) {
+                Kind::Never => (&mut self.certain, Why::NeverComes),
+                Kind::Pointers if g.waited_ns >= suspect_ns => (&mut self.suspect, Why::LongWait),
+                _ => return,
+            };
+            if list.len() < list.capacity() {
+                list.push(Leak {
+                    g,
+                    why,
+                    frames: [0; FRAMES],
+                })
+            }
+        });
+        self.certain.sort_unstable_by_key(|leak| leak.g.id);
+        self.suspect.sort_unstable_by_key(|leak| leak.g.id);
     }
 
+    /// The world stands still.
     fn take(&mut self, entries: &Entries, suspect_ns: u64, frames: fn(GRef, &mut [usize; FRAMES])) {
         for &(_, i) in &entries.by_id {
             let e = &entries.all[i as usize];

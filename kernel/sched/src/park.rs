@@ -238,16 +238,26 @@ pub fn yield_now() {
     switch(gosched_m)
 }
 
-/// Let those on this P's queue run: to its end (Go: `goyield`).
+/// Let those on this P's queue run: to its end (Go: `goyield`). Nothing happens where the caller cannot be switched away:
+/// with preemption off, on g0, in a blocking call.
 pub fn goyield() {
-    switch(goyield_m)
-}
-
-fn switch(f: unsafe extern "C" fn(usize) -> *const arch::Context) {
     if cfg!(ringo_loom) {
         return; // threads of a model run side by side as it is
     }
     let guard = PreemptGuard::new();
+    if arch::preempt_count() == 1 && M::current(&guard).p().is_some() {
+        switch_under(guard, goyield_m)
+    }
+}
+
+fn switch(f: unsafe extern "C" fn(usize) -> *const arch::Context) {
+    if cfg!(ringo_loom) {
+        return; // as in `goyield`
+    }
+    switch_under(PreemptGuard::new(), f)
+}
+
+fn switch_under(guard: PreemptGuard, f: unsafe extern "C" fn(usize) -> *const arch::Context) {
     let g = current_on(&guard);
     guard.leave_raised();
     // SAFETY: I-SWITCH: the guard's was the only unit of the count (checked on the other side).

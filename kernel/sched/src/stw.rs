@@ -172,8 +172,8 @@ impl Sched {
         // SeqCst: an M that takes a P after this sees it when it next looks for work; one that runs a G is told below.
         self.gcwaiting.store(true, SeqCst);
         drop(gl);
-        // Acquire: pairs with the store in `gcstopm`: what was done on those Ps is seen.
         let end_ns = arch::now_ns().saturating_add(limit_ns);
+        // Acquire: pairs with the store in `stands`: what was done on those Ps is seen.
         while self.stopwait.load(Acquire) != 0 {
             if limit_ns != NEVER && arch::now_ns() >= end_ns && self.give_up_stop(m) {
                 return false;
@@ -261,8 +261,8 @@ impl Sched {
 
     /// Go's `startTheWorldWithSema`: every P with work gets an M, and one more M is woken.
     pub(crate) fn start_the_world(&self, m: &M) {
-        let gl = self.lock.lock();
         self.pause_ends();
+        let gl = self.lock.lock();
         self.start_again(gl, m, u64::MAX)
     }
 

@@ -25,6 +25,7 @@
 
 use crate::bubble::Bubble;
 use crate::m::M;
+use crate::p::P;
 use crate::timers::Timers;
 use base::mutant::mutant;
 use base::shim::{AtomicU64, Ordering::*};
@@ -51,6 +52,10 @@ pub trait Fire: Send + Sync {
     fn can_wake(&self) -> bool {
         true
     }
+
+    /// It is set, and nobody is left who could set it again: the next time it fires is the last one. Called with the timer
+    /// locked.
+    fn fires_last(&self) {}
 
     /// It is not set, and nobody is left who could set it: let go of what it holds, unless that is still to run.
     fn give_up(&self) {}
@@ -156,10 +161,7 @@ impl Timer {
         let guard = PreemptGuard::new();
         let m = M::current(&guard);
         let p = m.p().expect("a timer is set inside blocking()");
-        let bubble = self
-            .in_bubble
-            .then(|| crate::bubble::of_caller(m))
-            .flatten();
+        let home = self.home(m, p);
         let mut set = self.set.lock();
         let was_set = self.is_set();
         let taken_back = !mutant("timer_reset_keeps_value") && self.fire.take_back();
@@ -167,7 +169,6 @@ impl Timer {
         set.rests = false; // what it rested for is taken back
         let mut earliest = false;
         if !was_set || when_ns < set.entry_when_ns {
-            let home = bubble.map_or(Home::P(&p.timers), Home::Bubble);
             earliest = self.new_entry(&mut set, home)
         }
         drop(set);
@@ -198,28 +199,33 @@ impl Timer {
             return;
         }
         set.rests = false;
+        let s = m.sched();
         // In a blocking call there is none of one's own.
-        let p = m.p().unwrap_or(&m.sched().allp[0]);
-        let bubble = self
-            .in_bubble
-            .then(|| crate::bubble::of_caller(m))
-            .flatten();
-        let now_ns = if bubble.is_some() {
-            crate::now_ns()
-        } else {
-            crate::program_now_ns()
+        let p = m.p().unwrap_or_else(|| s.p_for_timers());
+        let home = self.home(m, p);
+        let now_ns = match home {
+            Home::Bubble(_) => crate::now_ns(),
+            Home::P(_) => crate::program_now_ns(),
         };
         if set.when_ns <= now_ns {
             set.skip_beats(now_ns)
         }
-        let home = bubble.map_or(Home::P(&p.timers), Home::Bubble);
         let (earliest, when_ns) = (self.new_entry(&mut set, home), set.when_ns);
         drop(set);
         if earliest && m.p().is_some() {
-            m.sched().earlier_timer(m, p, when_ns)
+            s.earlier_timer(m, p, when_ns)
         } else if earliest {
-            m.sched().wake_timekeeper(when_ns)
+            s.timers_came(p)
         }
+    }
+
+    /// Where its entry goes if it is set by `m`: to `p`, or to the bubble that both are of.
+    fn home(&self, m: &M, p: &'static P) -> Home {
+        let bubble = self
+            .in_bubble
+            .then(|| crate::bubble::of_caller(m))
+            .flatten();
+        bubble.map_or(Home::P(&p.timers), Home::Bubble)
     }
 
     /// It fires no more. True: it was set, or what it sent last was not received yet and is taken back (Go: `stop`).
@@ -239,10 +245,13 @@ impl Timer {
         self.fire.can_wake()
     }
 
-    /// Nobody is left who could set it: if it is not set, it lets go of what it holds.
+    /// Nobody is left who could set it: if it is not set, it lets go of what it holds; else once it has fired.
     pub fn give_up(&self) {
         let set = self.set.lock(); // who fires it holds the lock until all is under way
         let over = !self.is_set();
+        if !over {
+            self.fire.fires_last()
+        }
         drop(set);
         if over {
             self.fire.give_up()

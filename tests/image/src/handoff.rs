@@ -1,7 +1,7 @@
 //! Blocking calls, and what becomes of the P. Go: proc.go (`retake`, `handoffp`), and the bug reports named at each test.
 
 use crate::param::param;
-use crate::wait::{all_ps_meet, bump, chance, spin};
+use crate::wait::{all_ps_meet, bump, chance, hold_until, others_halt, spin};
 use crate::{Outcome, Test, ensure, figure};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -11,6 +11,7 @@ pub const TESTS: &[Test] = &[
     ("handoff_retake", handoff_retake),
     ("handoff_runnext", handoff_runnext),
     ("handoff_storm", handoff_storm),
+    ("handoff_tick_taken", handoff_tick_taken),
 ];
 
 /// With fewer Ps than CPUs: a G blocks its CPU for as long as another has not run, which only its own P can run. What
@@ -125,4 +126,44 @@ fn handoff_storm() -> Outcome {
     all_ps_meet();
     figure!("calls", CALLS.load(Relaxed));
     Ok(())
+}
+
+/// Somebody in a blocking call, who has no P, takes the tick for want of which a ticker rests: the next one comes during the call,
+/// whatever the other CPU does.
+fn handoff_tick_taken() -> Outcome {
+    ensure!(sched::gomaxprocs() == 2, "this is for two Ps");
+    // The G on the first P in the call, the other one busy; that one in it, the first P idle; the other way round.
+    for (first, alone) in [(true, false), (false, true), (true, true)] {
+        let (come, over) = (AtomicU64::new(0), AtomicBool::new(false));
+        scope(|s| {
+            for _ in 0..2 {
+                s.go(|| {
+                    bump(&come);
+                    hold_until(|| come.load(Acquire) == 2);
+                    if on_first_p() == first {
+                        if alone {
+                            others_halt()
+                        }
+                        two_ticks_in_a_call();
+                        over.store(true, Release)
+                    } else if !alone {
+                        hold_until(|| over.load(Acquire))
+                    }
+                });
+            }
+        });
+    }
+    Ok(())
+}
+
+fn on_first_p() -> bool {
+    let guard = base::PreemptGuard::new();
+    sched::M::current(&guard).p().is_some_and(|p| p.id() == 0)
+}
+
+fn two_ticks_in_a_call() {
+    let ticker = Ticker::new(Duration::from_millis(1));
+    let timers_rest = || sched::this().allp.iter().all(|p| p.timers.is_empty());
+    hold_until(timers_rest);
+    blocking(|| (0..2).for_each(|_| hold_until(|| ticker.receiver().try_recv().is_ok())))
 }

@@ -42,6 +42,12 @@ pub fn cases() -> Vec<Case> {
     for test in ["locked_block", "locked_exit", "locked_yield_progress"] {
         all.push(new(test, 2).named("1 P of 2").mode(NO_NET).word("procs=1"));
     }
+    // Without sysmon, which would see that the tick is late.
+    all.push(
+        new("handoff_tick_taken", 2)
+            .named("sysmon=off")
+            .word("sysmon=off"),
+    );
     for preempt in ["preempt=async", "preempt=off"] {
         let new = |test, smp| {
             Case::new("locked", test)

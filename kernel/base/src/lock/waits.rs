@@ -15,35 +15,45 @@ pub struct LockWaits {
     pub ns: u64,
 }
 
+/// Of one rank.
 struct Cell {
     count: AtomicU64,
     ns: AtomicU64,
 }
 
-static WAITS: [Cell; Rank::ALL.len()] = [const {
-    Cell {
-        count: AtomicU64::new(0),
-        ns: AtomicU64::new(0),
-    }
-}; Rank::ALL.len()];
+/// Those of one CPU, on cache lines of its own: a wait is noted with the lock held.
+#[repr(align(128))]
+struct OfCpu([Cell; Rank::ALL.len()]);
 
-/// Somebody has waited since `since_ns`.
+static WAITS: [OfCpu; arch::MAX_CPUS] = [const {
+    OfCpu(
+        [const {
+            Cell {
+                count: AtomicU64::new(0),
+                ns: AtomicU64::new(0),
+            }
+        }; Rank::ALL.len()],
+    )
+}; arch::MAX_CPUS];
+
+/// This CPU has waited for so long. Preemption is off, and no interrupt takes a lock. (On the host machine threads may pass for
+/// one CPU, those of several schedulers or of none, and a wait may be lost.)
 #[cfg_attr(any(ringo_loom, ringo_shuttle), allow(dead_code))]
-pub(super) fn note(rank: Rank, since_ns: u64) {
-    let cell = &WAITS[rank as usize];
-    cell.ns
-        .fetch_add(arch::now_ns().saturating_sub(since_ns), Relaxed);
-    cell.count.fetch_add(1, Relaxed);
+pub(super) fn note(rank: Rank, ns: u64) {
+    let cell = &WAITS[arch::cpu_id() % arch::MAX_CPUS].0[rank as usize];
+    cell.ns.store(cell.ns.load(Relaxed) + ns, Relaxed);
+    cell.count.store(cell.count.load(Relaxed) + 1, Relaxed);
 }
 
 /// The waits so far, for each rank, of all schedulers of this process or machine.
 pub fn lock_waits() -> [LockWaits; Rank::ALL.len()] {
     Rank::ALL.map(|rank| {
-        let cell = &WAITS[rank as usize];
-        LockWaits {
-            rank,
-            count: cell.count.load(Relaxed),
-            ns: cell.ns.load(Relaxed),
+        let cells = WAITS.iter().map(|cpu| &cpu.0[rank as usize]);
+        let (mut count, mut ns) = (0, 0);
+        for cell in cells {
+            count += cell.count.load(Relaxed);
+            ns += cell.ns.load(Relaxed)
         }
+        LockWaits { rank, count, ns }
     })
 }

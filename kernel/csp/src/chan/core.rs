@@ -167,8 +167,12 @@ impl<T> Chan<T> {
         // SAFETY: the caller's promise.
         match unsafe { locked.recv_now(out) } {
             Received::Done(woken) => {
+                // While the line is at hand: once it is unlocked, others write there.
+                let ticks = self.ticks();
                 locked.unlock(woken);
-                self.tick_taken();
+                if ticks {
+                    self.tick_taken()
+                }
                 true
             }
             Received::Closed => {
@@ -213,9 +217,16 @@ impl<T> Chan<T> {
 
     /// Receives without waiting.
     pub(super) fn try_recv(&self) -> Result<T, TryRecvError> {
-        let value = self.take()?;
-        self.tick_taken();
+        let (value, ticks) = self.take_now()?;
+        if ticks {
+            self.tick_taken()
+        }
         Ok(value)
+    }
+
+    /// Is it a timer's?
+    pub(super) fn ticks(&self) -> bool {
+        self.timer.is_some()
     }
 
     /// A value was taken from the buffer. If it was a tick, its timer may rest for want of that.
@@ -225,8 +236,13 @@ impl<T> Chan<T> {
         }
     }
 
-    /// The same for the timer itself, which is locked.
+    /// Receives without waiting, for the timer itself, which is locked.
     pub(super) fn take(&self) -> Result<T, TryRecvError> {
+        self.take_now().map(|(value, _)| value)
+    }
+
+    /// A value, and whether `tick_taken` is to be called.
+    fn take_now(&self) -> Result<(T, bool), TryRecvError> {
         // Emptiness first, then `closed` (Go: `chanrecv`; the other order answered "not ready" on a closed channel,
         // golang/go #32529): open after it was seen empty means open and empty at the first read.
         if mutant("closed_before_empty") && !self.is_closed() && self.looks_empty() {
@@ -244,10 +260,11 @@ impl<T> Chan<T> {
         } else {
             None
         };
+        let ticks = self.ticks(); // as in `recv`
         locked.unlock(woken);
         match received {
             // SAFETY: `recv_now` wrote it.
-            Received::Done(_) => Ok(unsafe { out.assume_init() }),
+            Received::Done(_) => Ok((unsafe { out.assume_init() }, ticks)),
             Received::Closed => Err(TryRecvError::Closed),
             Received::WouldBlock => Err(TryRecvError::Empty),
         }

@@ -73,6 +73,7 @@ fn first_ready<const N: usize>(
             if let Some(g) = woken {
                 sched::goready(g);
             }
+            arms[i].0.went_on();
             return true;
         }
     }

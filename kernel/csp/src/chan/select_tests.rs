@@ -1,5 +1,6 @@
 //! What Go's select tests assert (`runtime/chan_test.go`, `test/chan/select*.go`).
 
+use crate::time::{Duration, Instant, Ticker, sleep};
 use crate::{Receiver, SendError, chan, go, never, select, spawn};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -239,5 +240,26 @@ fn values_that_are_not_sent_are_dropped() {
         drop(rx);
         select! { send(tx, value.clone()) -> r => assert_eq!(Arc::strong_count(&r.unwrap_err().0), 2) }
         assert_eq!(Arc::strong_count(&value), 1);
+    });
+}
+
+/// The value of a case that was not chosen waits in its drop for a ticker that rested for the tick which the other case took.
+#[test]
+fn a_tick_is_taken_before_values_are_dropped() {
+    struct AwaitsTick(Receiver<Instant>);
+    impl Drop for AwaitsTick {
+        fn drop(&mut self) {
+            self.0.recv();
+        }
+    }
+    run(1, 1, || {
+        let ticker = Ticker::new(Duration::from_millis(1));
+        sleep(Duration::from_millis(4)); // a tick lies there, and it rests
+        let (tx, _rx) = chan(0);
+        let tick = select! {
+            send(tx, AwaitsTick(ticker.receiver().clone())) -> _r => None,
+            recv(ticker.receiver()) -> at => at,
+        };
+        assert!(tick.is_some());
     });
 }

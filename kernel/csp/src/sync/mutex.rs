@@ -216,10 +216,8 @@ impl Raw {
             return unlock_then_ready(list, first.fail());
         }
         unlock_then_ready(list, first.succeed());
-        // Whoever may not be switched away goes on: timers look at what they hold on g0, and so unlock there.
-        if arch::preempt_count() == 0 {
-            sched::goyield()
-        }
+        // Whoever cannot be switched away goes on: timers look at what they hold on g0, and so unlock there.
+        sched::goyield()
     }
 }
 

@@ -80,6 +80,30 @@ fn handed_over_with_preemption_off() {
     });
 }
 
+/// The same inside a blocking call, which has no P to give way with.
+#[test]
+fn handed_over_in_a_blocking_call() {
+    run(1, 1, || {
+        let m = Arc::new(Mutex::new(0));
+        let held = m.lock();
+        let waiter = spawn({
+            let m = m.clone();
+            move || *m.lock() += 1
+        });
+        yield_now(); // it waits
+        sleep(Duration::from_millis(2));
+        drop(held); // it is woken, and is not first, and has waited for too long
+        let held = m.try_lock().expect("a newcomer is faster");
+        yield_now();
+        sched::blocking(|| {
+            drop(held);
+            assert!(m.try_lock().is_none(), "it is the waiter's");
+        });
+        waiter.join();
+        assert_eq!(*m.lock(), 1);
+    });
+}
+
 #[test]
 fn a_late_comer_gets_the_mutex_in_bounded_time() {
     // Go: TestMutexFairness, golang/go #13086.

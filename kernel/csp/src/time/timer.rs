@@ -6,6 +6,7 @@ use crate::sync::Mutex;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::panic::Location;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use sched::timer::Fire;
 
 /// Something that happens once, after a while: a moment is sent on its channel, or a function runs.
@@ -87,26 +88,55 @@ impl Fire for Tick {
 
 /// Starts a goroutine.
 struct Start<F> {
-    /// None once nobody can start it any more.
-    f: Arc<Mutex<Option<F>>>,
+    f: Arc<Runs<F>>,
     at: &'static Location<'static>,
+    /// The next goroutine has the handle's part.
+    last: AtomicBool,
+}
+
+/// What runs, for as long as somebody may run it. A heap may keep the timer for longer: an entry of it that is stale goes only
+/// when its time has come.
+struct Runs<F> {
+    /// None once nobody can run it any more.
+    f: Mutex<Option<F>>,
+    /// The handle, and each goroutine that runs it or is about to, has a part.
+    parts: AtomicUsize,
+}
+
+impl<F: FnMut()> Runs<F> {
+    fn run(&self) {
+        if let Some(f) = self.f.lock().as_mut() {
+            f()
+        }
+        self.part_ends()
+    }
+
+    fn part_ends(&self) {
+        // AcqRel: pairs with itself: the last one comes after all others.
+        if self.parts.fetch_sub(1, AcqRel) == 1 {
+            let f = self.f.try_lock().and_then(|mut f| f.take()); // nobody has the lock any more
+            drop(f)
+        }
+    }
 }
 
 impl<F: FnMut() + Send + 'static> Fire for Start<F> {
     fn fire(&self, _now_ns: u64) -> bool {
+        if !self.last.load(Relaxed) {
+            self.f.parts.fetch_add(1, Relaxed);
+        }
         let f = self.f.clone();
-        sched::newproc(move || f.lock().as_mut().map_or((), |f| f()), self.at);
+        sched::newproc(move || f.run(), self.at);
         true
     }
     fn drops_foreign(&self) -> bool {
-        self.f.try_lock().is_none_or(|f| f.is_some())
+        self.f.f.try_lock().is_none_or(|f| f.is_some())
+    }
+    fn fires_last(&self) {
+        self.last.store(true, Relaxed) // the timer's lock orders it
     }
     fn give_up(&self) {
-        // A goroutine that runs it, or is about to, has a handle as well: it goes with that one.
-        if Arc::strong_count(&self.f) == 1 {
-            let f = self.f.try_lock().and_then(|mut f| f.take());
-            drop(f)
-        }
+        self.f.part_ends()
     }
 }
 
@@ -246,8 +276,12 @@ pub fn after(d: Duration) -> Receiver<Instant> {
 #[track_caller]
 pub fn after_func<F: FnMut() + Send + 'static>(d: Duration, f: F) -> Timer {
     let start = Start {
-        f: Arc::new(Mutex::new(Some(f))),
+        f: Arc::new(Runs {
+            f: Mutex::new(Some(f)),
+            parts: AtomicUsize::new(1),
+        }),
         at: Location::caller(),
+        last: AtomicBool::new(false),
     };
     let timer = sched::timer::Timer::new(Box::new(start));
     let bubble = OfBubble::current();

@@ -4,7 +4,8 @@ use sched::GRef;
 
 /// Keeps the `N` with the smallest numbers of all that it is given, in order.
 pub(crate) struct Oldest<const N: usize> {
-    kept: [Option<GRef>; N],
+    /// With its number: a G that runs may end meanwhile, and be made anew under another.
+    kept: [Option<(u64, GRef)>; N],
     len: usize,
     all: usize,
 }
@@ -24,17 +25,19 @@ impl<const N: usize> Oldest<N> {
     pub(crate) fn add(&mut self, g: GRef) {
         self.all += 1;
         let full = self.len == N;
-        if full && self.kept[N - 1].is_some_and(|last| last.id() < g.id()) {
+        let id = g.id();
+        let older = |o: &Option<(u64, GRef)>| o.is_some_and(|(other, _)| other < id);
+        if full && older(&self.kept[N - 1]) {
             return;
         }
-        let at = self.kept[..self.len].partition_point(|o| o.is_some_and(|o| o.id() < g.id()));
+        let at = self.kept[..self.len].partition_point(older);
         self.len = (self.len + 1).min(N);
         self.kept[at..self.len].rotate_right(1);
-        self.kept[at] = Some(g);
+        self.kept[at] = Some((id, g));
     }
 
-    /// Those that were kept, oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = GRef> + '_ {
+    /// Those that were kept, oldest first, by the numbers that they had.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, GRef)> + '_ {
         self.kept[..self.len].iter().flatten().copied()
     }
 
@@ -58,7 +61,7 @@ mod tests {
             g.set_id(id);
             o.add(g);
         }
-        assert!(o.iter().map(|g| g.id()).eq([1, 2, 3, 7]));
+        assert!(o.iter().map(|(id, _)| id).eq([1, 2, 3, 7]));
         assert_eq!(o.left_out(), 3);
     }
 }

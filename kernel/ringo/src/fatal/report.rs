@@ -214,7 +214,7 @@ pub(super) fn goroutines(s: &'static Sched, rbp: usize) {
             oldest.add(g)
         }
     });
-    oldest.iter().for_each(goroutine);
+    oldest.iter().for_each(|(_, g)| goroutine(g));
     if oldest.left_out() > 0 {
         super::say(format_args!(
             "\n… and {} more goroutines\n",

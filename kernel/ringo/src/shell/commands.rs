@@ -136,7 +136,7 @@ fn gs(_: &str) -> Result<Next, String> {
     let mut shown: Vec<GInfo> = Vec::with_capacity(SHOWN);
     sched::this().for_each_g(|g| {
         if g.status() != GStatus::Dead && shown.len() < SHOWN {
-            shown.push(GInfo::of(g))
+            shown.push(GInfo::while_others_run(g))
         }
     });
     shown.sort_unstable_by_key(|g| g.id);

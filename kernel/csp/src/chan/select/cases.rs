@@ -26,6 +26,8 @@ pub struct RecvCase<'a, T> {
     chan: Option<&'a Chan<T>>,
     out: MaybeUninit<T>,
     stage: Stage,
+    /// A tick was taken from the buffer, of which the timer has not been told (I-REST of `sched::timer`).
+    tick: bool,
 }
 
 /// `send(tx, value) -> r`.
@@ -82,6 +84,7 @@ impl<'a, T> RecvCase<'a, T> {
             chan,
             out: MaybeUninit::uninit(),
             stage: Stage::Open,
+            tick: false,
         }
     }
 
@@ -99,7 +102,6 @@ impl<'a, T> RecvCase<'a, T> {
         match self.stage {
             Stage::Open => None,
             Stage::Done => {
-                self.chan.inspect(|c| c.tick_taken());
                 // SAFETY: `Done` means that a value was written.
                 Some(Some(unsafe { self.out.assume_init() }))
             }
@@ -152,6 +154,8 @@ pub(super) trait Case {
     unsafe fn enqueue(&self, w: &Waiter);
     unsafe fn dequeue(&self, w: &Waiter);
     fn set_stage(&mut self, stage: Stage);
+    /// It went on by `try_now`, and all locks are free.
+    fn went_on(&mut self) {}
     /// For a timeout: none of the others can go on at once. True: it does not wait at all and is chosen.
     fn start(&mut self) -> bool {
         false
@@ -171,7 +175,13 @@ impl<T> Case for RecvCase<'_, T> {
             Received::WouldBlock => return None,
         };
         self.stage = stage;
+        self.tick = stage == Stage::Done && self.chan?.ticks();
         Some(woken)
+    }
+    fn went_on(&mut self) {
+        if let (true, Some(c)) = (self.tick, self.chan) {
+            c.tick_taken()
+        }
     }
     fn bubble(&self) -> Option<u64> {
         Some(self.chan?.bubble)
