@@ -34,8 +34,8 @@ pub fn cost_between(
     ))
 }
 
-/// The first cost (a share of a processor, a ratio of two costs) below `most` that `measure` finds, in a few attempts: a busy host makes the same work dearer, never
-/// cheaper.
+/// The first cost (a share of a processor) below `most` that `measure` finds, in a few attempts: a busy host makes the same work
+/// dearer, never cheaper. Not for ratios of two costs, of which noise may be in either: [`least`].
 ///
 /// # Errors
 /// Each time it was more, or nothing could be measured.
@@ -52,6 +52,22 @@ pub fn cheapest(
         shares.push(share)
     }
     Err(format!("measured, all above {most}: {shares:.3?}"))
+}
+
+/// Two costs, each the least of three measurements, which take turns.
+///
+/// # Errors
+/// One could not be measured.
+pub fn least(
+    mut measure: impl FnMut(usize) -> Result<Duration, String>,
+) -> Result<[Duration; 2], String> {
+    let mut least = [Duration::MAX; 2];
+    for _ in 0..3 {
+        for (which, cost) in least.iter_mut().enumerate() {
+            *cost = measure(which)?.min(*cost)
+        }
+    }
+    Ok(least)
 }
 
 /// Processor time that a test of the image takes on threads of the host.
@@ -77,7 +93,16 @@ pub fn host_cost(test: &str, smp: u32, args: &[(&str, u64)]) -> Result<Duration,
 
 #[cfg(test)]
 mod tests {
-    use super::cheapest;
+    use super::{cheapest, least};
+    use std::time::Duration;
+
+    #[test]
+    fn each_by_itself() {
+        let mut costs = [5, 40, 4, 60, 9, 30].map(Duration::from_secs).into_iter();
+        let mut next = |_| costs.next().ok_or_else(|| "no more".to_string());
+        assert_eq!(least(&mut next), Ok([4, 30].map(Duration::from_secs)));
+        assert_eq!(least(&mut next), Err("no more".to_string()));
+    }
 
     #[test]
     fn one_of_five() {

@@ -11,7 +11,7 @@ mod runner;
 mod table;
 
 pub use case::{Case, Expect, figure};
-pub use cost::{cheapest, cost_between, host_cost};
+pub use cost::{cheapest, cost_between, host_cost, least};
 pub use image::{build_ahead, demo, host_image, image, mutant, root, runner};
 pub use image::{differential, differential_on_host};
 pub use ringo_runner::HostMachine;

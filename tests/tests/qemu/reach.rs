@@ -1,8 +1,7 @@
 //! How costs grow.
 
 use libtest_mimic::Trial;
-use std::time::Duration;
-use tests::{Case, NO_NET, cheapest, host_cost, note};
+use tests::{Case, NO_NET, host_cost, least, note};
 
 const WAITERS: &[&str] = &["reach_mutex_waiters", "reach_semaphore_waiters"];
 
@@ -46,14 +45,14 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn grows((test, key, sizes, most): Growth) -> Result<(), String> {
-    let mut last = [Duration::ZERO; 2];
-    let ratio = cheapest(most, || {
-        for (cost, n) in last.iter_mut().zip(sizes) {
-            *cost = host_cost(test, 2, &[("once", 1), (key, n)])?
-        }
-        Ok(last[1].as_secs_f64() / last[0].as_secs_f64().max(0.001))
-    })?;
-    let ([small, large], [s, l]) = (sizes, last);
+    let [s, l] = least(|which| host_cost(test, 2, &[("once", 1), (key, sizes[which])]))?;
+    let ratio = l.as_secs_f64() / s.as_secs_f64().max(0.001);
+    let [small, large] = sizes;
+    if ratio >= most {
+        return Err(format!(
+            "{test}: {small} {key} take {s:.2?} of processor time, {large} take {l:.2?}: {ratio:.1} times as much, not below {most}"
+        ));
+    }
     note(format!(
         "{test}: {small} {key} take {s:.2?} of processor time, {large} take {l:.2?}: {ratio:.1} times as much"
     ));
