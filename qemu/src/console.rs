@@ -98,7 +98,7 @@ pub fn pump(mut from: impl Read, mut each: impl FnMut(&[u8])) {
 /// Ctrl-D.
 const END_OF_INPUT: u8 = 4;
 
-/// Writes the console's input, and at its end Ctrl-D. Returns when there is no more or the machine is gone.
+/// Writes the console's input, and at the end of one that is passed through Ctrl-D. Returns when there is no more or the machine is gone.
 pub fn feed(input: &Input, mut to: impl Write) {
     match input {
         Input::Nothing => {}

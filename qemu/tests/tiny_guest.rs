@@ -158,7 +158,9 @@ fn the_console_reads() {
         0x3c, b'q', // cmp al, 'q'
         0x75, 0xed, // jne to the start
     ];
-    let guest = Guest::new("echo", &[&echo, &exit(0x10)]);
+    // Its first sign of life: input waits for one.
+    let sign = [0xb0, b'.', 0xe6, 0xe9]; // mov al, '.'; out 0xe9, al
+    let guest = Guest::new("echo", &[&sign, &echo, &exit(0x10)]);
     let mut machine = guest.machine();
     machine.input = Input::Bytes(b"some text\nq and more".to_vec());
     let outcome = machine.run().unwrap();
