@@ -18,9 +18,8 @@ pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     let new = |test, smp| Case::new("idle", test).smp(smp);
     // RINGO_PAIRS=10000000 is what the project promises.
-    let pairs = env("RINGO_PAIRS", 100_000);
-    for smp in [1, 2, 4] {
-        let part = if smp == 2 { 1 } else { 4 };
+    let pairs = env("RINGO_PAIRS", 1_000_000);
+    for (smp, part) in [(1, 1), (2, 10), (4, 40)] {
         all.push(
             new("pairs", smp)
                 .mode(NO_NET)

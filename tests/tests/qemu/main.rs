@@ -6,7 +6,7 @@
 //! | `RINGO_PATIENCE=N` | time limits N times as wide |
 //! | `RINGO_BOOTS=N` | boots in a row of each kind of machine (3) |
 //! | `RINGO_PEAK_GS=N` | goroutines of a peak of memory (8 000), ten times over |
-//! | `RINGO_PAIRS=N` | pairs of park and ready on 2 CPUs (100 000), a hundredth of them through a halt |
+//! | `RINGO_PAIRS=N` | pairs of park and ready on a CPU (1 000 000), on 2 and 4 a part of that; a hundredth of them through a halt |
 //! | `RINGO_INJECTIONS=N` | injected calls that the registers test makes in all (1 000 000) |
 
 mod bad_input;
@@ -48,9 +48,9 @@ use tests::Case;
 
 fn main() -> ExitCode {
     let mut args = Arguments::from_args();
-    // Machines wait now and then, for their disks and for the clock: one more than there are processors.
+    // Machines wait now and then, for their disks and for the clock, and builds wait for each other: two more than processors.
     let processors = std::thread::available_parallelism().map_or(2, usize::from);
-    args.test_threads.get_or_insert(processors + 1);
+    args.test_threads.get_or_insert(processors + 2);
     let begin = std::time::Instant::now();
     // The long ones first, so that nobody waits for them alone at the end.
     let cases = [

@@ -18,7 +18,7 @@ fn by_interrupts(inj: u64) -> Case {
     enough(Case::new("registers", "registers"), inj).word("slice_us=30")
 }
 
-/// By single steps: any instruction, and a tenth as dear.
+/// By single steps: any instruction, and a thirtieth as dear.
 fn by_steps(inj: u64) -> Case {
     enough(Case::new("registers", "registers_stepped"), inj)
 }
@@ -27,11 +27,11 @@ pub fn cases() -> Vec<Case> {
     let all = env("RINGO_INJECTIONS", 1_000_000);
     // A CPU each, side by side, makes the most of them; on four they also move about.
     let mut cases = vec![
-        by_interrupts(all * 5 / 100).smp(1),
-        by_interrupts(all * 4 / 100).smp(2).arg("each", 2),
-        by_interrupts(all / 100).smp(4),
-        by_steps(all * 40 / 100).smp(1),
-        by_steps(all * 40 / 100).smp(2),
+        by_interrupts(all * 20 / 1000).smp(1),
+        by_interrupts(all * 15 / 1000).smp(2).arg("each", 2),
+        by_interrupts(all * 5 / 1000).smp(4),
+        by_steps(all * 43 / 100).smp(1),
+        by_steps(all * 43 / 100).smp(2),
         by_steps(all * 10 / 100).smp(4),
     ];
     // One build with five bugs to choose from (arch, preempt.rs).
