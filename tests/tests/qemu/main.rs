@@ -48,9 +48,9 @@ use tests::Case;
 
 fn main() -> ExitCode {
     let mut args = Arguments::from_args();
-    // Machines wait now and then, for their disks and for the clock, and builds wait for each other: two more than processors.
+    // Machines wait now and then, for their disks and for the clock: one more than there are processors.
     let processors = std::thread::available_parallelism().map_or(2, usize::from);
-    args.test_threads.get_or_insert(processors + 2);
+    args.test_threads.get_or_insert(processors + 1);
     let begin = std::time::Instant::now();
     // The long ones first, so that nobody waits for them alone at the end.
     let cases = [
