@@ -203,7 +203,7 @@ fn judge(hands_on: bool, share: f64, early: f64) -> Result<(), String> {
     if hands_on && early < 0.01 {
         return Err("what a reader left behind on its P waited for the read".to_string());
     }
-    if !hands_on && (share > 0.01 || early > 0.25) {
+    if !hands_on && (share > 0.25 || early > 0.25) {
         return Err("somebody ran while every P was in a read".to_string());
     }
     Ok(())
