@@ -291,6 +291,7 @@ impl Bubble {
                 return;
             }
             if let Some(g) = state.waiter.take() {
+                g.counts_again(); // under the lock: who looks next sees somebody active (I-ACTIVE)
                 drop(state);
                 return m.sched().ready(m, g);
             }

@@ -35,6 +35,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("synctest_groups_from_outside", groups_from_outside),
     ("synctest_joins_from_outside", joins_from_outside),
     ("synctest_timers_from_outside", timers_from_outside),
+    ("synctest_wait_beside_a_timer", wait_beside_a_timer),
 ];
 
 const S: Duration = Duration::from_secs(1);
@@ -52,6 +53,24 @@ fn sleeps_take_no_time() {
         assert_eq!(begin.elapsed(), 360_000 * S);
     });
     assert!(outside.elapsed() < 60 * S);
+}
+
+/// Two sleep until the same instant, and one of them then waits for the other to be gone: whoever moved the clock must see the
+/// waiter as active before it looks again.
+fn wait_beside_a_timer() {
+    for _ in 0..200 {
+        run(|| {
+            let done = Arc::new(AtomicU32::new(0));
+            let theirs = done.clone();
+            go(move || {
+                sleep(3600 * S);
+                theirs.store(1, SeqCst)
+            });
+            sleep(3600 * S);
+            wait();
+            assert_eq!(done.load(SeqCst), 1)
+        })
+    }
 }
 
 /// Time stands still while anybody computes, and outside it goes on.
