@@ -37,14 +37,7 @@ fn findrunnable() {
 /// sysmon looks, no timer wakes. What is lost then stays lost.
 #[test]
 fn wake_ups_alone() {
-    explore(Without {
-        timers: true,
-        calls: true,
-        stops: true,
-        looks: true,
-        locks: true,
-        preemption: true,
-    })
+    explore(Without::ALL)
 }
 
 /// The same with sleepers.
@@ -52,11 +45,7 @@ fn wake_ups_alone() {
 fn timers_alone() {
     explore(Without {
         timers: false,
-        calls: true,
-        stops: true,
-        looks: true,
-        locks: true,
-        preemption: true,
+        ..Without::ALL
     })
 }
 
@@ -64,11 +53,8 @@ fn timers_alone() {
 #[test]
 fn looks_alone() {
     explore(Without {
-        timers: true,
         calls: false,
-        stops: true,
         looks: false,
-        locks: true,
-        preemption: true,
+        ..Without::ALL
     })
 }

@@ -395,4 +395,4 @@ fn next_seq(seq: u16) -> u16 {
 
 #[cfg(test)]
 #[path = "check_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -9,13 +9,13 @@ const RULES: Rules = Rules {
 
 /// A list of events under construction: numbers of a G's events count themselves.
 #[derive(Default)]
-struct List {
+pub(crate) struct List {
     seqs: HashMap<u32, u16>,
-    events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
 }
 
 impl List {
-    fn at(mut self, ns: u64, cpu: u8, kind: Kind, goid: u32, arg: u32) -> List {
+    pub(crate) fn at(mut self, ns: u64, cpu: u8, kind: Kind, goid: u32, arg: u32) -> List {
         let seq = self.seqs.entry(goid).or_default();
         *seq = if goid == 0 { 0 } else { next_seq(*seq) };
         self.events.push(Event {

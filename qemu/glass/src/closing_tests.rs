@@ -1,9 +1,10 @@
 //! For each of the closing rules, a machine's end that breaks it.
 
 use super::*;
+use crate::check::tests::List;
 use crate::check::{Rules, Violation};
 use crate::merge::Merged;
-use trace::{Event, Kind};
+use trace::Kind;
 
 const MS: u64 = 1_000_000;
 
@@ -16,19 +17,12 @@ fn checker(events: &[(u64, u8, Kind, u32, u32)]) -> Checker {
             idle_limit_ns: None,
         },
     );
-    let mut seqs = std::collections::HashMap::new();
-    for &(ms, cpu, kind, goid, arg) in events {
-        let seq: &mut u16 = seqs.entry(goid).or_default();
-        *seq += u16::from(goid != 0);
-        let ns = ms * MS;
-        checker.take(Merged::Event(Event {
-            ns,
-            kind,
-            cpu,
-            goid,
-            arg,
-            seq: *seq,
-        }));
+    let list = events.iter().fold(List::default(), |list, event| {
+        let &(ms, cpu, kind, goid, arg) = event;
+        list.at(ms * MS, cpu, kind, goid, arg)
+    });
+    for event in list.events {
+        checker.take(Merged::Event(event))
     }
     assert_eq!(checker.violations().0, []);
     checker

@@ -2,7 +2,7 @@
 //! conditions: `conds.rs`.
 
 use crate::param::param;
-use crate::wait::chance;
+use crate::wait::{chance, yielders};
 use crate::{Outcome, Test, ensure, figure};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use ringo::prelude::*;
@@ -24,15 +24,7 @@ pub const TESTS: &[Test] = &[
 fn sync_handoff() -> Outcome {
     static STOP: AtomicBool = AtomicBool::new(false);
     static TURNS: AtomicU64 = AtomicU64::new(0);
-    let yielders: Vec<_> = (0..gomaxprocs(0))
-        .map(|_| {
-            spawn(|| {
-                while !STOP.load(Relaxed) {
-                    yield_now()
-                }
-            })
-        })
-        .collect();
+    let yielders = yielders(&STOP);
     let mutex = Arc::new(Mutex::new(()));
     // One holds the lock nearly all the time.
     let greedy = spawn({
@@ -67,15 +59,7 @@ fn sync_handoff() -> Outcome {
 /// gave it goes on, in two of three tries at least.
 fn sync_handed_over_runs_next() -> Outcome {
     static STOP: AtomicBool = AtomicBool::new(false);
-    let yielders: Vec<_> = (0..gomaxprocs(0))
-        .map(|_| {
-            spawn(|| {
-                while !STOP.load(Relaxed) {
-                    yield_now()
-                }
-            })
-        })
-        .collect();
+    let yielders = yielders(&STOP);
     let waiting = || ringo::metrics::read().goroutines.waiting;
     let alone = waiting();
     let until_it_waits = || {

@@ -1,7 +1,7 @@
 //! Ways to wait, and chance.
 
 use base::rng::Rng;
-use core::sync::atomic::{AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use ringo::prelude::*;
 
 /// Gives way until `done`: for conditions that need this P.
@@ -77,4 +77,16 @@ pub fn bump(counter: &AtomicU64) -> u64 {
 /// Does this machine take the CPU away from a G?
 pub fn preempts() -> bool {
     ringo::machine::preempts()
+}
+
+/// As many Gs as there are Ps do nothing but yield, until they are told to stop.
+pub fn yielders(stop: &'static AtomicBool) -> Vec<JoinHandle<()>> {
+    let yielder = |_| {
+        spawn(|| {
+            while !stop.load(Relaxed) {
+                yield_now()
+            }
+        })
+    };
+    (0..gomaxprocs(0)).map(yielder).collect()
 }

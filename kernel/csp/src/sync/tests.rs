@@ -56,10 +56,11 @@ fn try_lock_fails_while_held_and_works_afterwards() {
     });
 }
 
-/// A starving mutex is handed over by somebody who must not be switched away, as timers do on g0: it just goes on.
-#[test]
-fn handed_over_with_preemption_off() {
-    run(1, 1, || {
+/// A starving mutex is handed over by somebody who must not give way: `release` drops the guard that it gets, and goes on.
+fn handed_over(
+    release: impl FnOnce(crate::sync::MutexGuard<'_, i32>, &Mutex<i32>) + Send + 'static,
+) {
+    run(1, 1, move || {
         let m = Arc::new(Mutex::new(0));
         let held = m.lock();
         let waiter = spawn({
@@ -71,37 +72,31 @@ fn handed_over_with_preemption_off() {
         drop(held); // it is woken, and is not first, and has waited for too long
         let held = m.try_lock().expect("a newcomer is faster");
         yield_now();
-        let off = base::PreemptGuard::new();
-        drop(held);
-        assert!(m.try_lock().is_none(), "it is the waiter's");
-        drop(off);
+        release(held, &m);
         waiter.join();
         assert_eq!(*m.lock(), 1);
     });
 }
 
-/// The same inside a blocking call, which has no P to give way with.
+/// As timers do on g0.
+#[test]
+fn handed_over_with_preemption_off() {
+    handed_over(|held, m| {
+        let _off = base::PreemptGuard::new();
+        drop(held);
+        assert!(m.try_lock().is_none(), "it is the waiter's");
+    })
+}
+
+/// A blocking call has no P to give way with.
 #[test]
 fn handed_over_in_a_blocking_call() {
-    run(1, 1, || {
-        let m = Arc::new(Mutex::new(0));
-        let held = m.lock();
-        let waiter = spawn({
-            let m = m.clone();
-            move || *m.lock() += 1
-        });
-        yield_now(); // it waits
-        sleep(Duration::from_millis(2));
-        drop(held); // it is woken, and is not first, and has waited for too long
-        let held = m.try_lock().expect("a newcomer is faster");
-        yield_now();
+    handed_over(|held, m| {
         sched::blocking(|| {
             drop(held);
             assert!(m.try_lock().is_none(), "it is the waiter's");
-        });
-        waiter.join();
-        assert_eq!(*m.lock(), 1);
-    });
+        })
+    })
 }
 
 #[test]

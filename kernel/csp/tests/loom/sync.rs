@@ -59,21 +59,24 @@ fn writers_and_a_reader() {
     })
 }
 
+/// Waits until it is true, and says whether it had to.
+fn wait_for(ready: &Mutex<bool>, changed: &Cond) {
+    let mut r = ready.lock();
+    let mut waits = 0;
+    while !*r {
+        r = changed.wait(r);
+        waits += 1
+    }
+    saw(["it was true", "waited"][waits])
+}
+
 /// One waits until it is true, one makes it true: no signal is lost.
 #[test]
 fn wait_against_signal() {
     explore(4, &["it was true", "waited"], || {
         let (ready, changed) = (Mutex::new(false), Cond::new());
         gs([
-            g(|| {
-                let mut r = ready.lock();
-                let mut waits = 0;
-                while !*r {
-                    r = changed.wait(r);
-                    waits += 1
-                }
-                saw(["it was true", "waited"][waits])
-            }),
+            g(|| wait_for(&ready, &changed)),
             g(|| {
                 *ready.lock() = true;
                 changed.notify_one()
@@ -87,15 +90,7 @@ fn wait_against_signal() {
 fn wait_against_broadcast() {
     explore(3, &["it was true", "waited"], || {
         let (ready, changed) = (Mutex::new(false), Cond::new());
-        let wait = || {
-            let mut r = ready.lock();
-            let mut waits = 0;
-            while !*r {
-                r = changed.wait(r);
-                waits += 1
-            }
-            saw(["it was true", "waited"][waits])
-        };
+        let wait = || wait_for(&ready, &changed);
         gs([
             g(|| {
                 *ready.lock() = true;

@@ -51,6 +51,18 @@ pub struct Without {
     pub preemption: bool,
 }
 
+impl Without {
+    /// Nothing of it is there.
+    pub const ALL: Without = Without {
+        timers: true,
+        calls: true,
+        stops: true,
+        looks: true,
+        locks: true,
+        preemption: true,
+    };
+}
+
 /// A program and the machine that runs it.
 #[derive(Debug)]
 pub struct Program {
