@@ -130,8 +130,8 @@ impl Window {
 pub type PciBars = [Option<(u64, u64)>; 6];
 
 /// Gives every memory BAR of a function an address, from `window` where firmware has set none, and lets it answer in
-/// memory and be bus master. I/O ports stay off, legacy interrupts too: they are level-triggered.
-pub fn enable(
+/// memory. I/O ports are switched off, legacy interrupts too: they are level-triggered.
+pub fn settle(
     space: &impl ConfigRegionAccess,
     address: PciAddress,
     window: Option<&mut Window>,
@@ -139,17 +139,32 @@ pub fn enable(
     let endpoint =
         EndpointHeader::from_header(PciHeader::new(address), space).ok_or(PciError::NoEndpoint)?;
     // A BAR that is being sized answers at a wrong place.
-    set_command(space, address, 0);
+    set_command(space, address, IO | MEMORY | NO_INTX, 0);
     let bars = assign_bars(space, endpoint, window)?;
-    set_command(space, address, MEMORY | BUS_MASTER | NO_INTX);
+    set_command(space, address, 0, MEMORY | NO_INTX);
     Ok(bars)
 }
 
-fn set_command(space: &impl ConfigRegionAccess, address: PciAddress, bits: u32) {
+/// Lets a function read and write memory by itself. What answers at which address stays.
+pub fn enable(space: &impl ConfigRegionAccess, address: PciAddress) {
+    set_command(space, address, 0, BUS_MASTER)
+}
+
+/// Would an endpoint answer elsewhere if `value` were written to its register at `offset`, which reads as `old`?
+pub fn moves(offset: u16, old: u32, value: u32) -> bool {
+    match offset {
+        COMMAND => (old ^ value) & (IO | MEMORY) != 0,
+        // BARs, and the one of the expansion ROM.
+        0x10..0x28 | 0x30..0x34 => true,
+        _ => false,
+    }
+}
+
+fn set_command(space: &impl ConfigRegionAccess, address: PciAddress, clear: u32, set: u32) {
     // SAFETY: every function has this register. Zeroes in its upper half, the status, change nothing there.
     unsafe {
-        let old = space.read(address, COMMAND) & 0xffff & !(IO | MEMORY | BUS_MASTER | NO_INTX);
-        space.write(address, COMMAND, old | bits);
+        let old = space.read(address, COMMAND) & 0xffff;
+        space.write(address, COMMAND, old & !clear | set);
     }
 }
 

@@ -127,7 +127,7 @@ fn empty_bars_get_addresses() {
     let space = Space::default().with(AT, 0x1001_1af4, 0, VIRTIO);
     let mut window = window();
     window.next += 0x1000;
-    enable(&space, address(), Some(&mut window)).unwrap();
+    settle(&space, address(), Some(&mut window)).unwrap();
     assert_eq!(space.register(AT, 5), 0xc000_1000);
     // At a multiple of its size; its flags stay.
     assert_eq!(
@@ -136,6 +136,8 @@ fn empty_bars_get_addresses() {
     );
     assert_eq!(space.register(AT, 4), 1, "I/O ports are left alone");
     assert_eq!(window.next, 0xc000_8000);
+    assert_eq!(space.register(AT, 1), MEMORY | NO_INTX);
+    enable(&space, address());
     assert_eq!(space.register(AT, 1), MEMORY | BUS_MASTER | NO_INTX);
 }
 
@@ -144,32 +146,28 @@ fn addresses_of_firmware_stay() {
     let mut bars = VIRTIO.to_vec();
     (bars[1].0, bars[4].0, bars[5].0) = (0xfebd_1000, 0xc, 0x38); // the second above 4 GiB
     let space = Space::default().with(AT, 0x1001_1af4, 0, &bars);
-    enable(&space, address(), None).unwrap();
+    settle(&space, address(), None).unwrap();
     assert_eq!(space.register(AT, 5), 0xfebd_1000);
     assert_eq!((space.register(AT, 8), space.register(AT, 9)), (0xc, 0x38));
 }
 
 #[test]
-fn what_cannot_be_enabled() {
+fn what_cannot_be_settled() {
     let space = Space::default()
         .with(AT, 0x1001_1af4, 0, VIRTIO)
         .bridge((0, 9, 0), 1);
-    assert_eq!(enable(&space, address(), None), Err(PciError::NoAddress(1)));
+    assert_eq!(settle(&space, address(), None), Err(PciError::NoAddress(1)));
     let mut small = Window {
         next: 0xc000_0000,
         end: 0xc000_2000,
     };
     assert_eq!(
-        enable(&space, address(), Some(&mut small)),
+        settle(&space, address(), Some(&mut small)),
         Err(PciError::WindowFull)
     );
-    assert_eq!(
-        space.register(AT, 1) & (MEMORY | BUS_MASTER),
-        0,
-        "it does not answer"
-    );
+    assert_eq!(space.register(AT, 1) & MEMORY, 0, "it does not answer");
     let bridge = PciAddress::new(0, 0, 9, 0);
-    assert_eq!(enable(&space, bridge, None), Err(PciError::NoEndpoint));
+    assert_eq!(settle(&space, bridge, None), Err(PciError::NoEndpoint));
 }
 
 #[test]
@@ -184,6 +182,15 @@ fn bars_of_kinds_that_are_gone_are_left_alone() {
         (4, 0xffff_f000),
     ];
     let space = Space::default().with(AT, 0x1001_1af4, 0, &bars);
-    enable(&space, address(), None).unwrap();
+    settle(&space, address(), None).unwrap();
     assert_eq!(space.register(AT, 4), 2);
+}
+
+#[test]
+fn what_moves_a_device() {
+    assert!(moves(0x10, 0, 0xc000_0000));
+    assert!(moves(0x24, 0, 0) && moves(0x30, 0, 1));
+    assert!(moves(COMMAND, MEMORY, 0) && moves(COMMAND, 0, IO));
+    assert!(!moves(COMMAND, MEMORY, MEMORY | BUS_MASTER | NO_INTX));
+    assert!(!moves(0x28, 0, 1) && !moves(0x34, 0, 1) && !moves(0x40, 0, 1));
 }

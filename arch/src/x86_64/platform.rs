@@ -22,7 +22,7 @@ pub fn read_physical(at: u64, into: &mut [u8]) -> bool {
     true
 }
 
-/// Finds the CPUs, switches this one's local APIC on, measures the clocks, and backs the stacks of all CPUs found.
+/// Finds the CPUs and what is on PCI, switches this one's local APIC on, measures the clocks, and backs the stacks of all CPUs found.
 ///
 /// # Errors
 /// A sentence for the person at the console: no clock can be trusted, or there is not enough memory for the stacks.
@@ -33,7 +33,6 @@ pub unsafe fn init_platform(
     rsdp: Option<u64>,
     frames: FrameSource,
 ) -> Result<Platform, &'static str> {
-    pci::RSDP.store(rsdp.unwrap_or(0), Relaxed);
     let me = apic::id();
     let (mut too_many, mut first_left_out) = (0, 0);
     let add = |id: u32| {
@@ -61,6 +60,8 @@ pub unsafe fn init_platform(
     timer::set_hz(clocks.apic_hz);
     // SAFETY: nobody else runs.
     unsafe { tsc::set_hz(clocks.tsc_hz, clocks.source) };
+    // SAFETY: the other CPUs do not run yet.
+    unsafe { pci::survey(rsdp) };
     let root = KERNEL_CR3.load(Acquire);
     for cpu in 1..found {
         // SAFETY: the CPU does not run yet.

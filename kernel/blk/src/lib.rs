@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | [`Disk`] | both | requests: start, poll, finish, several at once |
 //! | [`Error`] | both | what can go wrong, in words |
-//! | `open`, `dma` | bare machine | the first disk on PCI; memory that it shares with the device |
+//! | `open`, `dma`, `settled` | bare machine | the first disk on PCI; memory that it shares with the device; a device whose registers stay |
 //!
 //! The queue, the device's start and the PCI transport are `virtio-drivers`'. Nothing here knows the scheduler: whoever
 //! reads passes in what is to happen around the wait ([`Blocking`]), and sees to it that no more than [`REQUESTS`] come
@@ -18,6 +18,8 @@ mod dma;
 mod error;
 #[cfg(ringo_kernel)]
 mod open;
+#[cfg(any(ringo_kernel, test))]
+mod settled;
 
 #[cfg(all(test, not(ringo_kernel), not(ringo_loom)))]
 mod fake;

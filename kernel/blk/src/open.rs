@@ -1,6 +1,7 @@
 //! Which device on PCI is the disk.
 
 use crate::dma::Dma;
+use crate::settled::Settled;
 use crate::{Disk, Error};
 use arch::bare::{ConfigRegionAccess, PciAddress, PciFunction, PciSpace};
 use virtio_drivers::transport::pci::bus::{ConfigurationAccess, DeviceFunction, PciRoot};
@@ -12,7 +13,7 @@ pub type PciDisk = Disk<Dma, PciTransport>;
 /// Device numbers of a virtio disk: one that could also be driven in the old way, and one that could not.
 const DISKS: [u16; 2] = [0x1001, 0x1042];
 
-/// The configuration space as `virtio-drivers` wants it.
+/// The configuration space in the types of `virtio-drivers`.
 struct Space(PciSpace);
 
 fn address(f: DeviceFunction) -> PciAddress {
@@ -24,9 +25,8 @@ impl ConfigurationAccess for Space {
         // SAFETY: reads of a function's first registers do nothing else.
         unsafe { self.0.read(address(function), offset.into()) }
     }
-    fn write_word(&mut self, function: DeviceFunction, offset: u8, value: u32) {
-        // SAFETY: only the function that `open` hands over is written to, and that is nobody else's.
-        unsafe { self.0.write(address(function), offset.into(), value) }
+    fn write_word(&mut self, _: DeviceFunction, offset: u8, _: u32) {
+        unreachable!("configuration register {offset} of a disk is written: I-SETTLED")
     }
     unsafe fn unsafe_clone(&self) -> Self {
         Space(self.0)
@@ -53,7 +53,7 @@ pub fn open() -> Result<PciDisk, Error> {
     });
     let at = found.ok_or(Error::NoDisk)?;
     // SAFETY: nobody drives it yet, says the caller of this function.
-    unsafe { space.enable(at) }.map_err(|error| {
+    let bars = unsafe { space.enable(at) }.map_err(|error| {
         log::error!("disk at {at}: {error}");
         Error::Unusable("its registers have no addresses")
     })?;
@@ -62,7 +62,8 @@ pub fn open() -> Result<PciDisk, Error> {
         device: at.device(),
         function: at.function(),
     };
-    let transport = PciTransport::new::<Dma, _>(&mut PciRoot::new(Space(space)), function);
+    let space = Settled::new(Space(space), bars);
+    let transport = PciTransport::new::<Dma, _>(&mut PciRoot::new(space), function);
     let disk = Disk::new(transport.map_err(|error| {
         log::error!("disk at {at}: {error}");
         Error::Unusable("it is no virtio 1 device")

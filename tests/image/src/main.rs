@@ -45,6 +45,8 @@ mod memory;
 #[cfg(ringo_kernel)]
 mod net;
 mod pairs;
+#[cfg(ringo_kernel)]
+mod pci;
 mod policy;
 mod preempt;
 mod queues;
@@ -85,6 +87,7 @@ const BARE: &[&[Test]] = &[
     leaks::TESTS,
     memory::TESTS,
     net::TESTS,
+    pci::TESTS,
     regs::TESTS,
     stacks::TESTS,
     step::TESTS,

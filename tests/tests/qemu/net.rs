@@ -1,5 +1,6 @@
 //! The network card, on both boards, with what it may offer and without.
 
+use ringo_runner::Disk;
 use tests::{Board, Case, NO_NET, figure};
 
 /// A card on QEMU's own network, with further properties.
@@ -21,8 +22,20 @@ fn card(name: &'static str, board: Board, smp: u32, properties: &'static str) ->
     })
 }
 
+/// A disk and a card at once, and who looks at both.
+fn settled(name: &'static str, board: Board) -> Case {
+    let case = Case::new("net", "pci_settled").named(name).smp(2);
+    case.machine(move |machine| {
+        machine.board = board;
+        machine.disk = Disk::IfUsed;
+        machine.qemu_args = ["-device", "virtio-net-pci"].map(str::to_string).to_vec()
+    })
+}
+
 pub fn cases() -> Vec<Case> {
     vec![
+        settled("q35", Board::Q35),
+        settled("microvm", Board::Microvm),
         card("q35", Board::Q35, 2, ""),
         card("microvm", Board::Microvm, 4, ""),
         card("modern", Board::Q35, 1, ",disable-legacy=on"),
