@@ -102,13 +102,13 @@ fn take(s: &'static Sched, me: GRef, shots: &mut Vec<Shot>, stands: bool) -> usi
     });
     for (id, g) in oldest.iter() {
         let info = if stands {
-            GInfo::of(g)
+            Some(GInfo::of(g))
         } else {
             GInfo::while_others_run(g)
         };
-        if info.id != id || info.status == GStatus::Dead {
+        let Some(info) = info.filter(|info| info.id == id) else {
             continue; // it has ended since
-        }
+        };
         let mut shot = Shot::new(info);
         if stands && matches!(g.status(), GStatus::Waiting | GStatus::Runnable) {
             // SAFETY: it has a saved context, and nobody runs it: the world stands still.

@@ -13,7 +13,8 @@
 //!
 //! **I-ACTIVE** `active` is at least the number of the bubble's Gs that are not durably blocked. Who blocks is counted out after
 //! all that its waiting needs is in place, who is readied is counted in before it is queued; so at 0 nobody of the bubble runs or
-//! is about to, and whoever brings it to 0 looks what is to be done.
+//! is about to, and whoever brings it to 0 looks what is to be done. Who ends is counted out of `total` before: at 0 those that
+//! are left in `total` are blocked.
 
 use crate::g::{GRef, WaitReason};
 use crate::m::M;
@@ -264,10 +265,13 @@ impl Bubble {
     }
 
     fn left(self: Arc<Self>, m: &M) {
-        let active = self.active.fetch_sub(1, AcqRel) - 1;
-        if self.total.fetch_sub(1, AcqRel) == 1 {
+        let early = mutant("bubble_left_active_first") && self.active.fetch_sub(1, AcqRel) == 1;
+        // In this order: at `active` 0 (acquire, in `idle`) whoever has left is out of `total`.
+        let last = self.total.fetch_sub(1, AcqRel) == 1;
+        let nobody_active = early || self.active.fetch_sub(1, AcqRel) == 1;
+        if last {
             self.finish(self.state.lock(), m)
-        } else if active == 0 {
+        } else if nobody_active {
             self.idle(m)
         }
     }
@@ -344,6 +348,21 @@ impl Bubble {
             g.enter_bubble(Some(bubble.clone()))
         }
         bubble
+    }
+
+    /// A G that ran has ended.
+    pub fn model_left(self: &Arc<Self>, m: &M) {
+        self.clone().left(m)
+    }
+
+    /// What an M that has moved the clock does next.
+    pub fn model_look(self: &Arc<Self>, m: &M) {
+        self.idle(m)
+    }
+
+    /// How it got stuck, if it did.
+    pub fn model_stuck(&self) -> Option<&'static str> {
+        self.state.lock().stuck
     }
 
     /// `g` waits until all others are blocked: what `wait` does up to the switch. If it is `parked`, before the threads of

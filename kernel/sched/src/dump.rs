@@ -1,6 +1,7 @@
 //! A G as reports show it (Go: traceback.go, `goroutineheader`, `printcreatedby`).
 
 use crate::g::{GRef, GStatus, WaitReason};
+use base::shim::{Ordering::Acquire, fence};
 use core::fmt;
 use core::panic::Location;
 
@@ -35,13 +36,19 @@ impl GInfo {
         };
         Self {
             lock_owner,
-            ..Self::while_others_run(g)
+            ..Self::read(g)
         }
     }
 
     /// The same of one that may go on at any moment: whose lock it waits for stays unknown, since that is written in the
-    /// mutex, which may be gone. Each part is right by itself.
-    pub fn while_others_run(g: GRef) -> Self {
+    /// mutex, which may be gone. None: it has ended, or is another one by now.
+    pub fn while_others_run(g: GRef) -> Option<Self> {
+        let info = Self::read(g);
+        fence(Acquire); // what was read belongs to the G whose number is still there afterwards
+        (info.status != GStatus::Dead && g.id() == info.id).then_some(info)
+    }
+
+    fn read(g: GRef) -> Self {
         let (created_at, parent) = g.creator();
         Self {
             id: g.id(),

@@ -359,11 +359,12 @@ impl Sched {
         }
     }
 
-    /// A P that an M runs Gs with.
+    /// A P whose M can be told of timers: one that runs Gs, else one in a call, which serves its timers too.
     fn running_p(&self) -> Option<&'static P> {
-        let runs = |p: &P| p.is_running() && p.call.load(Relaxed) == NONE;
-        let i = self.allp.iter().position(runs)?;
-        Some(self.p_static(i))
+        let mut all = self.allp.iter().filter(|p| p.is_running());
+        let first = all.clone().next()?;
+        let p = all.find(|p| p.call.load(Relaxed) == NONE).unwrap_or(first);
+        Some(self.p_static(p.id()))
     }
 
     /// For a timer that is set by somebody without a P, who calls [`Self::timers_came`] afterwards.

@@ -266,7 +266,9 @@ impl Leaks {
         );
         // Nothing of a G is kept beyond the call: it may be gone then.
         s.for_each_g(|g| {
-            let g = GInfo::while_others_run(g);
+            let Some(g) = GInfo::while_others_run(g) else {
+                return;
+            };
             let (list, why) = match Kind::of(g.status, g.wait, || 0) {
                 Kind::Never => (&mut self.certain, Why::NeverComes),
                 Kind::Pointers if g.waited_ns >= suspect_ns => (&mut self.suspect, Why::LongWait),

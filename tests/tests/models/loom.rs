@@ -44,6 +44,11 @@ pub const MUTANTS: &[Mutant] = &[
         "bubble::ready_against_idle",
         "the waiter went on while another could run",
     ),
+    (
+        "bubble_left_active_first",
+        "bubble::end_against_look",
+        "it ended well",
+    ),
     ("park_after_commit", "park::park_against_ready", STATUS),
     ("park_unlock_on_stack", "park::park_against_ready", STATUS),
     ("wakep_no_fence", "idle::make_against_idle", DEADLOCK),

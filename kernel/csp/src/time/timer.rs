@@ -130,7 +130,9 @@ impl<F: FnMut() + Send + 'static> Fire for Start<F> {
         true
     }
     fn drops_foreign(&self) -> bool {
-        self.f.f.try_lock().is_none_or(|f| f.is_some())
+        // Acquire: pairs with `part_ends`. At 0 whoever brought it there has the function, or has dropped it; no lock is taken, which
+        // would be in the way of that.
+        self.f.parts.load(Acquire) != 0
     }
     fn fires_last(&self) {
         self.last.store(true, Relaxed) // the timer's lock orders it

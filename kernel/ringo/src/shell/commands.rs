@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use csp::time::{Duration, sleep};
-use sched::{CreatedBy, GInfo, GStatus};
+use sched::{CreatedBy, GInfo};
 
 /// What comes after a command.
 pub(super) enum Next {
@@ -135,8 +135,8 @@ fn gs(_: &str) -> Result<Next, String> {
     // Filled while preemption is off, so there is room before.
     let mut shown: Vec<GInfo> = Vec::with_capacity(SHOWN);
     sched::this().for_each_g(|g| {
-        if g.status() != GStatus::Dead && shown.len() < SHOWN {
-            shown.push(GInfo::while_others_run(g))
+        if shown.len() < SHOWN {
+            shown.extend(GInfo::while_others_run(g))
         }
     });
     shown.sort_unstable_by_key(|g| g.id);

@@ -104,3 +104,23 @@ fn ready_against_idle() {
         check_end(s, &gs)
     })
 }
+
+/// G 0, the only one, ends on M1, while M0, which has just moved the clock for it, looks once more: it is not stuck.
+#[test]
+fn end_against_look() {
+    explore(3, || {
+        let (s, gs) = (sched(2, 2), Gs::new(1));
+        let m0 = s.model_hold(0, 0, false);
+        let m1 = s.model_hold(1, 1, false);
+        let bubble = Bubble::model(gs.all());
+        let other = {
+            let bubble = bubble.clone();
+            thread::spawn(move || bubble.model_left(m1))
+        };
+        bubble.model_look(m0);
+        other.join().unwrap();
+        assert_eq!(bubble.model_stuck(), None, "it ended well");
+        // SAFETY: the threads have ended.
+        unsafe { sched::models::free(s) }
+    })
+}
