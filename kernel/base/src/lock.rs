@@ -28,30 +28,39 @@ pub enum Rank {
     Channel = 1,
     /// Join and exit bookkeeping.
     Join = 2,
+    /// One TCP connection.
+    NetConn = 3,
+    /// Tables of the network's stack: who has which port, who lives at which address, what falls due when.
+    NetTable = 4,
+    /// One direction of a network card.
+    NetDevice = 5,
     /// A P's timers.
-    Timers = 3,
+    Timers = 6,
     /// The scheduler's global queue and idle lists (Go: `sched.lock`).
-    Sched = 4,
+    Sched = 7,
     /// List of all Gs.
-    AllGs = 5,
+    AllGs = 8,
     /// Stack slots.
-    Stack = 6,
+    Stack = 9,
     /// Heap: a size class or the large-object heap.
-    Heap = 7,
+    Heap = 10,
     /// Page tables.
-    PageTable = 8,
+    PageTable = 11,
     /// Page frames.
-    Frames = 9,
+    Frames = 12,
     /// Leaf locks: logs, consoles.
-    Leaf = 10,
+    Leaf = 13,
 }
 
 impl Rank {
     /// The ranks in their order.
-    pub const ALL: [Rank; 11] = [
+    pub const ALL: [Rank; 14] = [
         Self::Timer,
         Self::Channel,
         Self::Join,
+        Self::NetConn,
+        Self::NetTable,
+        Self::NetDevice,
         Self::Timers,
         Self::Sched,
         Self::AllGs,

@@ -1,4 +1,5 @@
-//! The network, from the device upwards. So far: the ring that driver and device share, and the driver.
+//! The network, from the device upwards. So far: the ring that driver and device share, the driver, and a
+//! TCP/IP stack that grows.
 //!
 //! | question | file |
 //! |---|---|
@@ -8,9 +9,16 @@
 //! | the device's side, for tests | `ring/fake.rs` |
 //! | from a device on PCI to one that runs | `device/pci.rs` `device/start.rs` |
 //! | frames that come, frames that go | `device/receive.rs` `device/transmit.rs` |
+//! | TCP/IP: the whole, and what lies where | `stack.rs` |
+//! | Ethernet, ARP, IPv4, packets to oneself | `stack/ether.rs` `stack/arp.rs` `stack/ipv4.rs` `stack/looped.rs` |
+//! | what falls due, why something was dropped | `stack/timers.rs` `stack/stats.rs` |
 #![cfg_attr(ringo_kernel, no_std)]
 extern crate alloc;
 
 #[cfg(not(ringo_loom))]
 pub mod device;
 pub mod ring;
+#[cfg(not(ringo_loom))]
+// What has no caller yet is what TCP, UDP and ICMP are built on.
+#[allow(dead_code)]
+pub mod stack;

@@ -1,0 +1,138 @@
+//! TCP/IP without goroutines: frames in, frames out, readiness out.
+//!
+//! ```text
+//!                   sockets (above)            Out::ready: who may go on
+//!                      │  ▲                             ▲
+//!   ┌──────────────────┴──┴─────────────────────────────┴──────────┐
+//!   │  tcp: demux, one interface a connection    udp  icmp  dhcp   │  timers: what falls due
+//!   │  ipv4: checks, routes ──── looped: to ourselves              │  stats: why something was dropped
+//!   │  arp: who lives at which address                             │
+//!   │  ether: frames                                               │
+//!   └──────────────────┬──▲─────────────────────────────┬──────────┘
+//!                    input│room, tick              Out::frame
+//!                      │  │                             ▼
+//!                   the card (below)            the card's ring
+//! ```
+//!
+//! Nothing here waits and nothing knows the time: each call is told it (`now_ns`), and says into an [`Out`] what it brings about. So
+//! the whole runs on the host, two stacks on a wire made by hand.
+//!
+//! **I-ONE** A lock for each connection, one for each table, never two connections' or two tables' at once, and none is held while
+//! [`Out::ready`] is called.
+//!
+//! IPv6 is not there; fragments are dropped.
+
+mod arp;
+mod config;
+mod ether;
+mod ipv4;
+mod looped;
+mod out;
+mod secret;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod timers;
+
+pub use config::{Address, Config};
+pub use out::{Out, Ready};
+pub use stats::{Counter, Stats};
+pub use timers::NEVER;
+
+use base::{Rank, SpinLock};
+use core::marker::PhantomData;
+
+/// A computer's TCP/IP. `U` is what the layer above keeps for a socket: its wait list.
+pub struct Stack<U> {
+    config: Config,
+    /// Ours, while there is one.
+    address: SpinLock<Option<Address>>,
+    arp: SpinLock<arp::Table>,
+    looped: SpinLock<looped::Queue>,
+    timers: timers::Timers,
+    /// Why what was dropped.
+    pub stats: Stats,
+    sockets: PhantomData<fn(U)>,
+}
+
+/// What a call works with: the stack, the time, where its effects go.
+pub(crate) struct Net<'a, U> {
+    pub stack: &'a Stack<U>,
+    pub now_ns: u64,
+    pub out: &'a mut dyn Out<U>,
+}
+
+impl<U> Stack<U> {
+    /// A stack for one card. Its address comes later ([`Stack::set_address`]); 127.0.0.0/8 is there from the start.
+    pub fn new(config: Config) -> Self {
+        Self {
+            address: SpinLock::new(Rank::NetTable, None),
+            arp: SpinLock::new(Rank::NetTable, arp::Table::new()),
+            looped: SpinLock::new(Rank::NetTable, looped::Queue::new()),
+            timers: timers::Timers::new(),
+            stats: Stats::new(),
+            config,
+            sockets: PhantomData,
+        }
+    }
+
+    /// A frame from the card, from Ethernet's header on. `checked`: the card vouches for TCP's and UDP's checksum.
+    pub fn input(&self, frame: &[u8], checked: bool, now_ns: u64, out: &mut dyn Out<U>) {
+        let mut net = self.net(now_ns, out);
+        net.frame_came(frame, checked);
+        net.run_looped()
+    }
+
+    /// Does what has fallen due: retransmissions, time-wait, ARP.
+    pub fn tick(&self, now_ns: u64, out: &mut dyn Out<U>) {
+        let mut net = self.net(now_ns, out);
+        net.run_looped();
+        while let Some(target) = self.timers.due(now_ns) {
+            net.fell_due(target);
+            net.run_looped()
+        }
+    }
+
+    /// When [`Stack::tick`] has something to do, on the clock of `now_ns`; [`NEVER`]: not before something comes.
+    pub fn next_deadline_ns(&self) -> u64 {
+        self.timers.next_ns()
+    }
+
+    /// The card has room again.
+    pub fn room(&self, now_ns: u64, out: &mut dyn Out<U>) {
+        let mut net = self.net(now_ns, out);
+        net.run_looped()
+    }
+
+    /// From now on this computer is called so. Connections of another address are not told.
+    pub fn set_address(&self, address: Option<Address>) {
+        *self.address.lock() = address
+    }
+
+    /// What this computer is called.
+    pub fn address(&self) -> Option<Address> {
+        *self.address.lock()
+    }
+
+    fn net<'a>(&'a self, now_ns: u64, out: &'a mut dyn Out<U>) -> Net<'a, U> {
+        Net {
+            stack: self,
+            now_ns,
+            out,
+        }
+    }
+}
+
+impl<U> Net<'_, U> {
+    fn fell_due(&mut self, target: timers::Target) {
+        match target {
+            timers::Target::Neighbour(hop) => self.ask_again(hop),
+        }
+    }
+
+    /// The payload of a packet that is for us. `looped`: from ourselves.
+    fn packet_came(&mut self, packet: &ipv4::Came<'_>) {
+        let _ = packet;
+        self.stack.stats.count(Counter::NoProtocol)
+    }
+}
