@@ -25,7 +25,11 @@
 mod arp;
 mod config;
 mod ether;
+#[cfg(test)]
+mod fuzz;
+pub mod icmp;
 mod ipv4;
+mod limit;
 mod looped;
 mod out;
 mod secret;
@@ -33,6 +37,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 mod timers;
+pub mod udp;
 
 pub use config::{Address, Config};
 pub use out::{Out, Ready};
