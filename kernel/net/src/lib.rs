@@ -11,6 +11,7 @@
 //! | frames that come, frames that go | `device/receive.rs` `device/transmit.rs` |
 //! | TCP/IP: the whole, and what lies where | `stack.rs` |
 //! | Ethernet, ARP, IPv4, packets to oneself | `stack/ether.rs` `stack/arp.rs` `stack/ipv4.rs` `stack/looped.rs` |
+//! | ICMP, UDP | `stack/icmp.rs` `stack/udp.rs` `stack/limit.rs` |
 //! | what falls due, why something was dropped | `stack/timers.rs` `stack/stats.rs` |
 #![cfg_attr(ringo_kernel, no_std)]
 extern crate alloc;

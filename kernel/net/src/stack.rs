@@ -44,8 +44,9 @@ pub use out::{Out, Ready};
 pub use stats::{Counter, Stats};
 pub use timers::NEVER;
 
+use alloc::{sync::Arc, vec::Vec};
 use base::{Rank, SpinLock};
-use core::marker::PhantomData;
+use smoltcp::wire::IpProtocol;
 
 /// A computer's TCP/IP. `U` is what the layer above keeps for a socket: its wait list.
 pub struct Stack<U> {
@@ -55,9 +56,14 @@ pub struct Stack<U> {
     arp: SpinLock<arp::Table>,
     looped: SpinLock<looped::Queue>,
     timers: timers::Timers,
+    udp: udp::Udp<U>,
+    /// Senders of datagrams that found the card full.
+    udp_waits: SpinLock<Vec<Arc<udp::Socket<U>>>>,
+    /// Who waits for echoes.
+    pings: udp::Udp<U>,
+    icmp_limits: SpinLock<icmp::Limits>,
     /// Why what was dropped.
     pub stats: Stats,
-    sockets: PhantomData<fn(U)>,
 }
 
 /// What a call works with: the stack, the time, where its effects go.
@@ -75,9 +81,12 @@ impl<U> Stack<U> {
             arp: SpinLock::new(Rank::NetTable, arp::Table::new()),
             looped: SpinLock::new(Rank::NetTable, looped::Queue::new()),
             timers: timers::Timers::new(),
+            udp: udp::Udp::new(config.seed),
+            udp_waits: SpinLock::new(Rank::NetTable, Vec::new()),
+            pings: udp::Udp::new(!config.seed),
+            icmp_limits: SpinLock::new(Rank::NetTable, icmp::Limits::new()),
             stats: Stats::new(),
             config,
-            sockets: PhantomData,
         }
     }
 
@@ -106,6 +115,7 @@ impl<U> Stack<U> {
     /// The card has room again.
     pub fn room(&self, now_ns: u64, out: &mut dyn Out<U>) {
         let mut net = self.net(now_ns, out);
+        net.udp_room();
         net.run_looped()
     }
 
@@ -137,7 +147,10 @@ impl<U> Net<'_, U> {
 
     /// The payload of a packet that is for us. `looped`: from ourselves.
     fn packet_came(&mut self, packet: &ipv4::Came<'_>) {
-        let _ = packet;
-        self.stack.stats.count(Counter::NoProtocol)
+        match packet.protocol {
+            IpProtocol::Udp => self.udp_came(packet),
+            IpProtocol::Icmp => self.icmp_came(packet),
+            _ => self.stack.stats.count(Counter::NoProtocol),
+        }
     }
 }

@@ -1,8 +1,12 @@
 //! ICMP (RFC 792): echoes, and what is said about packets that reached nobody.
 //!
-//! A header is laid out by a function here, and goes out in front of a payload that stays where it is. What comes is read by
+//! What binds it to the stack is `icmp/calls.rs`; the rest is functions: a header is laid out by a function here, and goes out in front of a payload that stays where it is. What comes is read by
 //! [`parse`]. `smoltcp` has the numbers and the sums; its reader of complaints is not used, since it wants the packet that is
 //! complained about whole, and routers quote no more than its first bytes.
+
+mod calls;
+#[cfg(test)]
+mod tests;
 
 use super::limit::Limit;
 use core::net::Ipv4Addr;
@@ -193,7 +197,7 @@ fn header(kind: Message, code: u8, ident: u16, seq: u16, data: &[u8]) -> [u8; HE
 }
 
 /// How much is answered: without limits a stranger could have us send as much as he can.
-pub struct Limits {
+pub(super) struct Limits {
     /// Echoes.
     pub echo: Limit,
     /// Complaints (Linux: `icmp_ratelimit` and `icmp_msgs_per_sec`).
@@ -209,12 +213,3 @@ impl Limits {
         }
     }
 }
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits::new()
-    }
-}
-
-#[cfg(test)]
-mod tests;

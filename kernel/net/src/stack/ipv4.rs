@@ -2,7 +2,7 @@
 
 use super::arp::Hop;
 use super::ether::{EVERYBODY, Mac};
-use super::{Counter, Net};
+use super::{Counter, Net, Stack};
 use crate::device::Checksum;
 use alloc::vec;
 use core::net::Ipv4Addr;
@@ -54,6 +54,15 @@ enum Via {
     Frame(Mac),
     Neighbour(Ipv4Addr),
     Nowhere,
+}
+
+impl<U> Stack<U> {
+    /// Whether there is a way to `dest`.
+    pub(super) fn has_route(&self, dest: Ipv4Addr) -> bool {
+        let ours = self.address();
+        dest.is_loopback()
+            || ours.is_some_and(|a| dest == a.ip || a.on_link(dest) || a.gateway.is_some())
+    }
 }
 
 impl<U> Net<'_, U> {
@@ -172,11 +181,9 @@ impl<U> Net<'_, U> {
         }
     }
 
-    /// Whether there is a way to `dest`.
+    /// As [`Stack::has_route`].
     pub(super) fn has_route(&self, dest: Ipv4Addr) -> bool {
-        let ours = self.stack.address();
-        dest.is_loopback()
-            || ours.is_some_and(|a| dest == a.ip || a.on_link(dest) || a.gateway.is_some())
+        self.stack.has_route(dest)
     }
 
     fn via(&mut self, dest: Ipv4Addr) -> Via {

@@ -49,6 +49,20 @@ counters! {
     Ipv4NotOurs,
     /// For nobody that we know a way to.
     Ipv4NoRoute,
+    /// Shorter than its header, or its checksum is wrong, or what it quotes is no packet.
+    IcmpMalformed,
+    /// Of no interest, or to all, or about a packet that we have not sent.
+    IcmpIgnored,
+    /// More echoes or complaints than are answered or made.
+    IcmpLimited,
+    /// Shorter than it says, or than a header, or to port 0.
+    UdpMalformed,
+    /// The checksum over a datagram.
+    UdpChecksum,
+    /// Nobody has that port.
+    UdpNobody,
+    /// Who has it does not take what he got.
+    UdpQueueFull,
     /// No protocol of ours.
     NoProtocol,
     /// More packets to ourselves than are kept.

@@ -1,4 +1,5 @@
 //! Two stacks on a wire made by hand.
 
 mod addressing;
+mod datagrams;
 pub(crate) mod wire;

@@ -7,22 +7,26 @@
 //!   ICMP's complaint ─► connected socket: refused ──► caller, once
 //! ```
 //!
-//! Nothing here waits or sends: [`Udp::input`] says what became of a packet, [`header`] lays out what is to go, and readiness is
-//! told to a closure. Locks: the table's and a socket's, never both, none while the closure runs.
+//! Nothing in this file waits or sends: [`Udp::input`] says what became of a packet, [`header`] lays out what is to go, and
+//! readiness is told to a closure. Locks: the table's and a socket's, never both, none while the closure runs (I-ONE). What binds
+//! it to the stack is `udp/calls.rs`. Echoes have a table of the same kind, with identifiers for ports.
 
+mod calls;
 mod socket;
 #[cfg(test)]
 mod tests;
 
+pub(super) use calls::bind;
 pub use socket::{Received, Socket, UdpError};
 
 use super::icmp::{Quoted, Reason};
+use super::secret::Secret;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use base::{Rng, SpinLock};
+use base::SpinLock;
 use core::net::{Ipv4Addr, SocketAddrV4};
-use smoltcp::wire::{IpProtocol, UdpPacket, checksum};
+use smoltcp::wire::{IpProtocol, UdpPacket};
 
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 8;
@@ -37,7 +41,9 @@ pub struct Udp<U> {
 struct Table<U> {
     /// Sockets that share a port are bound to different addresses of ours.
     ports: BTreeMap<u16, Vec<Arc<Socket<U>>>>,
-    rng: Rng,
+    secret: Secret,
+    /// Ports that were given to who wanted any.
+    drawn: u64,
 }
 
 /// Why a port is not to be had.
@@ -76,14 +82,15 @@ pub struct Path {
 }
 
 impl<U> Udp<U> {
-    /// No sockets. `seed`: of the ports' order.
+    /// No sockets. `seed`: of the ports' order, to be kept from others.
     pub fn new(seed: u64) -> Udp<U> {
         Udp {
             table: SpinLock::new(
                 socket::RANK,
                 Table {
                     ports: BTreeMap::new(),
-                    rng: Rng::new(seed),
+                    secret: Secret::new(seed, 0x7564_7000),
+                    drawn: 0,
                 },
             ),
         }
@@ -147,6 +154,18 @@ impl<U> Udp<U> {
             Ok(read) => read,
             Err(verdict) => return verdict,
         };
+        self.deliver(path, port, from, data, readable)
+    }
+
+    /// Data from `from` for `port`.
+    pub(super) fn deliver(
+        &self,
+        path: Path,
+        port: u16,
+        from: SocketAddrV4,
+        data: &[u8],
+        readable: &mut dyn FnMut(&Arc<U>),
+    ) -> Verdict {
         let mut verdict = Verdict::Nobody;
         for socket in self.whose(path, port, from) {
             let has_room = socket.push(from, data);
@@ -215,7 +234,8 @@ impl<U> Table<U> {
     fn free_port(&mut self, address: Ipv4Addr) -> Result<u16, BindError> {
         let (first, last) = (*EPHEMERAL.start(), *EPHEMERAL.end());
         let n = u32::from(last - first) + 1;
-        let start = self.rng.below(n);
+        self.drawn += 1;
+        let start = self.secret.of(&[self.drawn]) as u32 % n;
         let port_at = |i| first + ((start + i) % n) as u16;
         let mut ports = (0..n).map(port_at);
         let port = ports.find(|&port| self.is_free(address, port));
@@ -237,24 +257,16 @@ fn read(path: Path, payload: &[u8], checked: bool) -> Result<(SocketAddrV4, u16,
     Ok((from, packet.dst_port(), packet.payload()))
 }
 
-/// The header of a datagram of ours, its checksum done.
+/// The header of a datagram of ours, without the checksum: that needs the addresses, and is done where they are.
 ///
 /// # Panics
-/// If `data` is longer than a length fits into 16 bits; the caller knows what a packet holds.
-pub fn header(source: SocketAddrV4, dest: SocketAddrV4, data: &[u8]) -> [u8; HEADER_BYTES] {
-    let len = HEADER_BYTES + data.len();
-    let len_16 = u16::try_from(len).expect("a datagram that is longer than its length");
+/// If `data_bytes` is more than a packet holds; the caller knows.
+pub fn header(source_port: u16, dest_port: u16, data_bytes: usize) -> [u8; HEADER_BYTES] {
+    let len = u16::try_from(HEADER_BYTES + data_bytes).expect("a datagram longer than a packet");
     let mut bytes = [0; HEADER_BYTES];
     let mut packet = UdpPacket::new_unchecked(&mut bytes[..]);
-    packet.set_src_port(source.port());
-    packet.set_dst_port(dest.port());
-    packet.set_len(len_16);
-    let sum = checksum::combine(&[
-        checksum::pseudo_header_v4(source.ip(), dest.ip(), IpProtocol::Udp, len as u32),
-        checksum::data(packet.as_ref()),
-        checksum::data(data),
-    ]);
-    // 0 would say that there is none.
-    packet.set_checksum(if sum == !0 { !0 } else { !sum });
+    packet.set_src_port(source_port);
+    packet.set_dst_port(dest_port);
+    packet.set_len(len);
     bytes
 }

@@ -35,6 +35,8 @@ struct State {
     open: bool,
     /// Datagrams for which the queue had no room.
     dropped: u64,
+    /// A sender waits for the card.
+    waits: bool,
 }
 
 /// The one whom a socket talks to, if it talks to one alone. Not under the lock: who looks for a socket looks at those of others.
@@ -93,6 +95,10 @@ pub enum UdpError {
     TooLong,
     /// There is no way there (`NetworkUnreachable`), or none may be (port 0).
     Unreachable,
+    /// The address is not ours (`AddrNotAvailable`).
+    NotOurs,
+    /// The port is taken, or all that are for everybody (`AddrInUse`).
+    InUse,
 }
 
 impl<U> Socket<U> {
@@ -104,6 +110,7 @@ impl<U> Socket<U> {
             broadcast: false,
             open: true,
             dropped: 0,
+            waits: false,
         };
         Socket {
             local,
@@ -237,6 +244,11 @@ impl<U> Socket<U> {
         let concerned = state.open && self.peer() == Some(peer);
         state.refused |= concerned;
         concerned
+    }
+
+    /// A sender waits for the card, or does so no more. What was the case before.
+    pub(super) fn set_waits(&self, waits: bool) -> bool {
+        core::mem::replace(&mut self.state.lock().waits, waits)
     }
 
     pub(super) fn shut(&self) {
