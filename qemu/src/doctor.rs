@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::builder::TARGET;
-use crate::{Result, Root, accel, install, size};
+use crate::{Result, Root, accel, install, size, sys};
 
 /// A line of the report.
 struct Finding {
@@ -33,6 +33,8 @@ pub fn doctor() -> Result<u8> {
                 p.display().to_string()
             }),
         ),
+        fine("network", networks(qemu.as_deref())),
+        fine("tap", tap()),
         fine(
             "cores",
             std::thread::available_parallelism()
@@ -146,6 +148,49 @@ fn kvm(qemu: Option<&Path>) -> String {
     }
 }
 
+/// Which networks QEMU has.
+fn networks(qemu: Option<&Path>) -> String {
+    let Some(qemu) = qemu else {
+        return "not known without QEMU".into();
+    };
+    let help = Command::new(qemu).args(["-netdev", "help"]).output();
+    let help = help.map(|output| output.stdout).unwrap_or_default();
+    which_networks(&String::from_utf8_lossy(&help))
+}
+
+fn which_networks(help: &str) -> String {
+    let all = [
+        ("user", "--net user (the default of programs that use it)"),
+        ("stream", "--net stream:PATH (QEMU 7.2 or newer)"),
+        ("tap", "--net tap:IF"),
+    ];
+    let is_there = |name: &str| help.lines().any(|line| line.trim() == name);
+    let (there, lacks): (Vec<_>, Vec<_>) = all.iter().partition(|(name, _)| is_there(name));
+    let list = |all: &[&(&str, &str)]| {
+        let words: Vec<_> = all.iter().map(|(_, option)| *option).collect();
+        words.join(", ")
+    };
+    match (there.as_slice(), lacks.as_slice()) {
+        (there, []) => list(there),
+        ([], lacks) => format!("this QEMU lacks {}", list(lacks)),
+        (there, lacks) => format!("{}; this QEMU lacks {}", list(there), list(lacks)),
+    }
+}
+
+/// Whether tap interfaces can be used.
+fn tap() -> String {
+    let device = fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/net/tun");
+    match (device, install::find("ip"), sys::is_root()) {
+        (Err(error), _, _) => format!("not usable (only --net tap:IF needs it): /dev/net/tun: {error}"),
+        (Ok(_), None, _) => "/dev/net/tun works; the package iproute2 makes interfaces for it".into(),
+        (Ok(_), Some(_), true) => "/dev/net/tun works; ip tuntap add dev tap0 mode tap makes an interface".into(),
+        (Ok(_), Some(_), false) => "/dev/net/tun works; root makes an interface that is yours by: ip tuntap add dev tap0 mode tap user $USER".into(),
+    }
+}
+
 fn memory() -> Finding {
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     match available(&meminfo) {
@@ -182,6 +227,18 @@ mod tests {
         );
         assert_eq!(version("QEMU emulator version 10.0.0"), Some((10, 0)));
         assert_eq!(version("something else"), None);
+    }
+
+    #[test]
+    fn networks_of_a_qemu() {
+        let all = which_networks("Available netdev backend types:\nsocket\nstream\ntap\nuser\n");
+        assert!(
+            all.contains("--net user") && !all.contains("lacks"),
+            "{all}"
+        );
+        let old = which_networks("socket\ntap\nuser\n");
+        assert!(old.contains("; this QEMU lacks --net stream:PATH"), "{old}");
+        assert!(which_networks("").starts_with("this QEMU lacks --net user"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::failure::Doing;
 use crate::postmortem::{exception, show_vector};
 use crate::qemu_args::{self, Descriptors};
 use crate::symbols::Symbols;
-use crate::{Accel, Machine, Result, boot_module, console, install, sys};
+use crate::{Accel, Machine, Result, boot_module, console, install, net, sys};
 
 /// So much of the log's end is kept: a fault takes about 2 KiB.
 const KEPT_BYTES: usize = 64 << 10;
@@ -56,6 +56,7 @@ fn log(machine: &Machine, symbols: &Symbols, limit: Duration) -> Result<String> 
     command.args(qemu_args::arguments(machine, Accel::Tcg, &fds, None));
     let disk = Attached::new(machine, symbols)?;
     command.args(disk.iter().flat_map(Attached::arguments));
+    command.args(net::unconnected(machine, symbols));
     // This time it ends.
     command.args(["-action", "reboot=shutdown,shutdown=poweroff"]);
     command.args([

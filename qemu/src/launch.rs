@@ -23,6 +23,7 @@ use crate::console::{self, Sink};
 use crate::disk::Attached;
 use crate::exit::{self, Death};
 use crate::failure::Doing;
+use crate::net::Wired;
 use crate::observe::{Observer, Place, Shared};
 use crate::progress::Progress;
 use crate::qemu_args::{self, Descriptors};
@@ -31,7 +32,7 @@ use crate::runtime::{self, Listed};
 use crate::streams::{Begun, LineStart, Streams, Told};
 use crate::symbols::Symbols;
 use crate::watch::{Seen, watch};
-use crate::{Accel, Failure, Input, Machine, Outcome, Output, Result, Root};
+use crate::{Accel, Failure, Forward, Input, Machine, Net, Outcome, Output, Result, Root};
 use crate::{accel, boot_module, fault_log, install, sys};
 
 /// A booted machine.
@@ -61,6 +62,10 @@ pub struct Running {
     pub symbols: Arc<Symbols>,
     booting: Arc<Progress>,
     disk: Option<Attached>,
+    /// What its card is connected to.
+    pub net: Net,
+    /// Ports that are forwarded.
+    pub forwards: Vec<Forward>,
 }
 
 impl Running {
@@ -119,6 +124,7 @@ fn start(
     let (ours, theirs) = UnixStream::pair().doing("make a socket")?;
     let ram = sys::memory_file(&[]).doing("make the machine's memory")?;
     let disk = Attached::new(machine, &symbols)?;
+    let net = Wired::new(machine, &symbols)?;
     let fds = Descriptors {
         boot_module: module.as_raw_fd(),
         control: control_in.as_raw_fd(),
@@ -132,6 +138,8 @@ fn start(
         command.args(disk.arguments()).args(disk.count_arguments());
         keep.extend(disk.descriptors());
     }
+    command.args(net.arguments());
+    keep.extend(net.descriptors());
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -143,6 +151,7 @@ fn start(
     let child = command.spawn().doing("start QEMU")?;
     // QEMU's ends must not stay open here, or no stream would ever end.
     drop((control_in, theirs, command));
+    let net = net.net;
     let (tell, told) = mpsc::channel();
     let for_monitor = tell.clone();
     let monitor = Monitor::start(ours, move |event| {
@@ -184,7 +193,12 @@ fn start(
         symbols: symbols.clone(),
         booting: booting.clone(),
         disk,
+        net,
+        forwards: machine.forwards.clone(),
     };
+    for forward in &machine.forwards {
+        running.say(&forward.line())
+    }
     let streams = Streams {
         line_start: running.line_start.clone(),
         begun: Begun::default(),
@@ -277,6 +291,7 @@ fn finish(machine: &Machine, accel: Accel, running: Running, mut seen: Seen) -> 
         wall,
         cpu_time,
         disk: running.disk.and_then(Attached::counts),
+        net: (running.net != Net::None).then_some(running.net),
         post_mortem: seen.post_mortem,
         traced,
     })
@@ -289,6 +304,11 @@ fn refused(words: &str) -> Failure {
         .rfind(|line| is_worth_showing(line))
         .unwrap_or("it gave no reason");
     let line = line.strip_prefix("qemu-system-x86_64: ").unwrap_or(line);
+    // The user knows nothing of QEMU's options.
+    let line = match line.strip_prefix("-netdev ") {
+        Some(line) => line.split_once(": ").map_or(line, |(_, why)| why),
+        None => line,
+    };
     Failure::new(format!("QEMU did not start: {line}"))
 }
 
@@ -306,6 +326,9 @@ mod tests {
         let words = "qemu-system-x86_64: warning: TCG doesn't support requested feature: x\n\
                      qemu-system-x86_64: cannot set up guest memory 'ram': Cannot allocate memory\n";
         let line = "QEMU did not start: cannot set up guest memory 'ram': Cannot allocate memory";
+        assert_eq!(refused(words).line, line);
+        let words = "qemu-system-x86_64: -netdev tap,id=net,ifname=t0: could not configure /dev/net/tun (t0): busy\n";
+        let line = "QEMU did not start: could not configure /dev/net/tun (t0): busy";
         assert_eq!(refused(words).line, line);
         assert_eq!(refused("").line, "QEMU did not start: it gave no reason");
     }

@@ -21,7 +21,7 @@
 //! | `cli` `options` `size` `near` | what the user typed, checked |
 //! | `root` `program` `file_program` `builder` `progress` | from a name or a file to an ELF |
 //! | `install` `cpu_models` `accel` `probe_guest` | is there a QEMU, and what can it do |
-//! | `machine` `qemu_args` `boot_module` `disk` | what is booted |
+//! | `machine` `qemu_args` `boot_module` `disk` `net` `forward` | what is booted |
 //! | `launch` `watch` `streams` `console` `control` `backtrace` `qmp` `sys` | while it runs |
 //! | `observe` `watchdog` `credit` | what its memory shows meanwhile, and whether it hangs |
 //! | `exit` `postmortem` `estate` `fault_log` `symbols` `report` | how it ended, and why |
@@ -47,12 +47,14 @@ mod exit;
 mod failure;
 mod fault_log;
 mod file_program;
+mod forward;
 mod host_machine;
 mod install;
 mod launch;
 mod list;
 mod machine;
 mod near;
+mod net;
 mod observe;
 mod options;
 mod postmortem;
@@ -80,9 +82,11 @@ pub use builder::{BuildOptions, build_host, build_kernel};
 pub use disk::{Disk, DiskCounts};
 pub use elf_scan::{Scan, scan as scan_elf};
 pub use failure::{Failure, Result};
+pub use forward::Forward;
 pub use host_machine::HostMachine;
 pub use install::prepare;
 pub use machine::{Accel, Board, Input, Machine, Outcome, Output};
+pub use net::Net;
 pub use observe::Traced;
 pub use root::Root;
 pub use symbols::Symbols;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{Disk, DiskCounts, Result, Traced, launch};
+use crate::{Disk, DiskCounts, Forward, Net, Result, Traced, launch};
 
 /// What executes the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,14 @@ pub struct Machine {
     pub disk: Disk,
     /// So many requests a second does it serve; `None`: as many as it can.
     pub disk_requests_per_s: Option<u32>,
+    /// What its network card is connected to.
+    pub net: Net,
+    /// Ports of this system that reach ports of the machine; for [`Net::User`].
+    pub forwards: Vec<Forward>,
+    /// Forwards what the program listens on as well, and says so; for [`Net::User`].
+    pub forward_listeners: bool,
+    /// Writes the frames of its network into this file, as pcap.
+    pub capture: Option<PathBuf>,
     /// All CPUs stand still again and again: how long they run, and how long they stand.
     pub pauses: Option<(Duration, Duration)>,
     /// From the start of QEMU; `None`: no limit.
@@ -136,6 +144,10 @@ impl Machine {
             seed: None,
             disk: Disk::None,
             disk_requests_per_s: Some(200),
+            net: Net::None,
+            forwards: Vec::new(),
+            forward_listeners: false,
+            capture: None,
             pauses: None,
             timeout: None,
             gdb: false,
@@ -216,6 +228,8 @@ pub struct Outcome {
     pub cpu_time: Duration,
     /// What the machine has asked its disk for, if it has one and QEMU has counted.
     pub disk: Option<DiskCounts>,
+    /// What its network card was connected to.
+    pub net: Option<Net>,
     /// What is known about a machine that died or hung.
     pub post_mortem: Option<String>,
     /// What its events came to, if they were followed.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use base::config::{Config, KEYS, Key};
 use clap::Parser;
 
-use crate::{Accel, Board, Failure, Result, disk, size};
+use crate::net::tap_flags;
+use crate::{Accel, Board, Failure, Forward, Net, Result, disk, size};
 
 /// Where a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,15 +75,17 @@ pub struct RunArgs {
     /// (not there yet)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<String>,
-    /// Network: only none today
+    /// What the network card is connected to: user (QEMU's own network), stream:PATH (frames over a Unix socket), tap:IF
+    /// or none [default: user, where the program has a network]
     #[arg(long, value_name = "NET")]
     pub net: Option<String>,
-    /// (not there yet)
+    /// A port of this system that reaches one of the machine's; udp:HOST:GUEST for UDP; may be given several times
+    /// [default: what the program listens on]
     #[arg(long, value_name = "HOST:GUEST")]
     pub forward: Vec<String>,
-    /// (not there yet)
+    /// Writes the frames of the network into a file, as pcap
     #[arg(long, value_name = "FILE")]
-    pub capture: Option<String>,
+    pub capture: Option<PathBuf>,
     /// A file as the machine's disk [default: a small one, where the program reads it]
     #[arg(long, value_name = "FILE")]
     pub disk: Option<PathBuf>,
@@ -106,6 +109,10 @@ pub struct Checked {
     pub cpu: String,
     /// The board.
     pub board: Board,
+    /// What the network card is connected to.
+    pub net: Net,
+    /// Ports that are forwarded.
+    pub forwards: Vec<Forward>,
     /// Words of the command line, `--procs` and `--log` among them.
     pub words: Vec<String>,
 }
@@ -207,8 +214,61 @@ impl RunArgs {
             } else {
                 Board::Q35
             },
+            forwards: self.forwards()?,
+            net: self.net()?,
             words,
         })
+    }
+
+    /// What the card is connected to.
+    fn net(&self) -> Result<Net> {
+        let net = self.net.as_deref().map_or(Ok(Net::IfUsed), Net::parse)?;
+        let (asked, capture) = (
+            net != Net::IfUsed && net != Net::None,
+            self.capture.is_some(),
+        );
+        let option = if asked {
+            "--net"
+        } else if !self.forward.is_empty() {
+            "--forward"
+        } else if capture {
+            "--capture"
+        } else {
+            return Ok(net);
+        };
+        if self.kind() == MachineKind::Host {
+            return Err(Failure::new(format!(
+                "{option} is for --machine qemu; the host machine has no card"
+            )));
+        }
+        if self.seed.is_some() {
+            return Err(Failure::new(format!(
+                "--seed repeats a run, which {option} cannot: when a frame comes is up to others; leave one of them out"
+            )));
+        }
+        if net == Net::None && capture {
+            return Err(Failure::new(
+                "--capture has nothing to write with --net none; leave one of them out",
+            ));
+        }
+        if let Net::Tap(name) = &net {
+            tap_flags(name)?;
+        }
+        Ok(net)
+    }
+
+    /// What is forwarded.
+    fn forwards(&self) -> Result<Vec<Forward>> {
+        let forwards = Forward::parse_all(&self.forward)?;
+        if let (Some(forward), Some(net)) = (forwards.first(), &self.net)
+            && net != "user"
+        {
+            return Err(Failure::new(format!(
+                "--forward {forward} is for --net user, not for --net {net}; leave one of them out"
+            )));
+        }
+        forwards.iter().try_for_each(Forward::check_free)?;
+        Ok(forwards)
     }
 
     /// The options given that say something about a machine that is not there under `--machine host`.
@@ -225,21 +285,8 @@ impl RunArgs {
     }
 
     fn not_yet(&self) -> Result<()> {
-        let asked = [
-            ("--trace", self.trace.is_some()),
-            ("--forward", !self.forward.is_empty()),
-            ("--capture", self.capture.is_some()),
-        ];
-        if let Some((option, _)) = asked.into_iter().find(|(_, asked)| *asked) {
-            return Err(Failure::new(format!("{option} is not there yet")));
-        }
-        match self.net.as_deref() {
-            None | Some("none") => {}
-            Some(net) => {
-                return Err(Failure::new(format!(
-                    "--net {net} is not there yet; today only --net none"
-                )));
-            }
+        if self.trace.is_some() {
+            return Err(Failure::new("--trace is not there yet"));
         }
         if self.kind() == MachineKind::Host && self.gdb {
             return Err(Failure::new(
@@ -353,10 +400,6 @@ mod tests {
             line("hello --log loud").starts_with("--log: log=loud is not possible; log takes off,")
         );
         assert!(line("hello --mem 1M").contains("at least 64M"));
-        assert_eq!(
-            line("hello --net user"),
-            "--net user is not there yet; today only --net none"
-        );
         assert_eq!(line("hello --trace x"), "--trace is not there yet");
         assert!(line("hello --disk no/x").starts_with("--disk no/x: No such file"));
         assert!(
@@ -366,6 +409,66 @@ mod tests {
         assert!(line("hello --disk x --machine host").starts_with("--disk is for --machine qemu"));
         assert!(line("hello --machine host --gdb").contains("--machine qemu"));
         assert!(line("hello --seed 1 --accel kvm").contains("--accel kvm cannot"));
+    }
+
+    #[test]
+    fn network() {
+        let net = |line: &str| check(line).unwrap().net;
+        assert_eq!(
+            (net("hello"), net("hello --net none")),
+            (Net::IfUsed, Net::None)
+        );
+        assert_eq!(
+            (net("hello --seed 1"), net("hello --net user")),
+            (Net::IfUsed, Net::User)
+        );
+        let forwards = check("hello --forward 18080:80 --forward udp:18080:7")
+            .unwrap()
+            .forwards;
+        assert_eq!(forwards.len(), 2);
+        for (wrong, says) in [
+            (
+                "--net usr",
+                "--net usr is not possible; it can be user, stream:PATH",
+            ),
+            (
+                "--net tap:ringo-absent",
+                "ip tuntap add dev ringo-absent mode tap",
+            ),
+            (
+                "--net user --seed 1",
+                "--seed repeats a run, which --net cannot",
+            ),
+            (
+                "--forward 18080:80 --seed 1",
+                "--seed repeats a run, which --forward cannot",
+            ),
+            (
+                "--capture x --seed 1",
+                "--seed repeats a run, which --capture cannot",
+            ),
+            ("--net user --machine host", "--net is for --machine qemu"),
+            (
+                "--capture x --machine host",
+                "--capture is for --machine qemu",
+            ),
+            (
+                "--capture x --net none",
+                "--capture has nothing to write with --net none",
+            ),
+            (
+                "--forward 18080:80 --net none",
+                "--forward 18080:80 is for --net user, not for --net none",
+            ),
+            ("--forward 18080", "--forward 18080: it is HOST:GUEST"),
+            (
+                "--forward 18080:80 --forward 18080:81",
+                "port 18080 goes to port 80 already",
+            ),
+        ] {
+            let got = line(&format!("hello {wrong}"));
+            assert!(got.contains(says), "{wrong}: {got}");
+        }
     }
 
     #[test]

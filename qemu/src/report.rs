@@ -26,10 +26,11 @@ pub fn report(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcom
         if outcome.cut_line {
             drop(writeln!(out)); // figures have lines of their own
         }
-        let stats = outcome
-            .events
-            .iter()
-            .filter(|event| event["event"] == "stats" || event["event"] == "leaks");
+        let stats = outcome.events.iter().filter(|event| {
+            ["stats", "leaks", "forward"]
+                .map(Value::from)
+                .contains(&event["event"])
+        });
         for line in stats
             .cloned()
             .chain([figures(args, checked, program, outcome)])
@@ -75,6 +76,7 @@ fn figures(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcome) 
         "boot_to_main_s": outcome.boot_to_main.map(seconds),
         "wall_s": seconds(outcome.wall),
         "cpu_s": seconds(outcome.cpu_time),
+        "net": outcome.net.as_ref().map(crate::Net::name),
         "disk": outcome.disk.map(|disk| json!({"reads": disk.reads, "writes": disk.writes})),
     })
 }
@@ -114,11 +116,13 @@ mod tests {
                 reads: 7,
                 writes: 0,
             }),
+            net: Some(crate::Net::Tap("t0".into())),
             ..Outcome::default()
         };
         let value = figures(&args, &args.check().unwrap(), "hello", &outcome);
         assert_eq!(value["boot_to_main_s"], 0.15);
         assert_eq!(value["wall_s"], 1.234567);
+        assert_eq!(value["net"], "tap:t0");
         assert_eq!(value["disk"], json!({"reads": 7, "writes": 0}));
         assert_eq!(
             (&value["exit"], &value["procs"], &value["smp"]),

@@ -53,6 +53,10 @@ fn on_qemu(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) ->
         Some(file) => Disk::File(file.clone()),
         None => Disk::IfUsed,
     };
+    machine.net.clone_from(&checked.net);
+    machine.forwards.clone_from(&checked.forwards);
+    machine.forward_listeners = checked.forwards.is_empty();
+    machine.capture.clone_from(&args.capture);
     machine.timeout = args.timeout;
     machine.gdb = args.gdb;
     if args.gdb && args.timeout.is_some() {

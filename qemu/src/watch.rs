@@ -11,7 +11,7 @@ use crate::launch::Running;
 use crate::observe::Place;
 use crate::qmp::{Monitor, MonitorEvent};
 use crate::streams::Told;
-use crate::{Machine, postmortem};
+use crate::{Forward, Machine, Net, postmortem};
 
 /// What waiting for it has found out.
 #[derive(Default)]
@@ -47,7 +47,10 @@ const SLOW_SHOWN: u32 = 5;
 
 /// Waits for the machine's end.
 pub fn watch(machine: &Machine, running: &mut Running) -> Seen {
-    let mut seen = Seen::default();
+    let mut seen = Seen {
+        events: machine.forwards.iter().map(Forward::event).collect(),
+        ..Seen::default()
+    };
     let limit = machine
         .timeout
         .filter(|_| !machine.gdb)
@@ -63,7 +66,12 @@ pub fn watch(machine: &Machine, running: &mut Running) -> Seen {
             .told
             .recv_timeout(wait.unwrap_or(Duration::from_secs(3600)));
         match told {
-            Ok(Told::Event(when, event)) => seen.note(running.started, when, event),
+            Ok(Told::Event(when, event)) => {
+                if machine.forward_listeners {
+                    follow_listener(running, &mut seen, &event)
+                }
+                seen.note(running.started, when, event)
+            }
             Ok(Told::OutputGone(error)) => {
                 seen.output_gone = true;
                 // Whoever reads has had enough, and knows; anything else has to be said.
@@ -106,6 +114,19 @@ pub fn watch(machine: &Machine, running: &mut Running) -> Seen {
                 bury(running, &mut seen, Death::TimeLimit);
             }
         }
+    }
+}
+
+/// Forwards a port that the program listens on.
+fn follow_listener(running: &mut Running, seen: &mut Seen, event: &Value) {
+    if running.net != Net::User {
+        return;
+    }
+    let known = &running.forwards;
+    if let Some(forward) = Forward::follow(event, known, &mut running.monitor) {
+        running.forwards.push(forward);
+        running.say(&forward.line());
+        seen.events.push(forward.event())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bad input, by the binary behind `cargo run`: one line that says what would be right, status 1, no backtrace.
 
 use libtest_mimic::Trial;
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
 use tests::{note, root, run_runner};
@@ -102,6 +103,61 @@ const WRONG: &[(&str, &[&str], &[&str])] = &[
         &["--frobnicate"],
     ),
     ("time limit", &["hello", "--timeout", "0"], &["--timeout"]),
+    (
+        "unknown network",
+        &["hello", "--net", "bridge"],
+        &["--net bridge", "user, stream:PATH", "tap:IF", "none"],
+    ),
+    (
+        "no such interface",
+        &["hello", "--net", "tap:ringo-absent"],
+        &["no such interface", "ip tuntap add"],
+    ),
+    (
+        "nobody listens",
+        &["hello", "--net", "stream:/no/such/socket"],
+        &["stream:/no/such/socket", "has to listen"],
+    ),
+    (
+        "forwarded without ports",
+        &["hello", "--forward", "80"],
+        &["--forward 80", "HOST:GUEST", "8080:80"],
+    ),
+    (
+        "forwarded twice",
+        &["hello", "--forward", "8080:80", "--forward", "8080:81"],
+        &["port 8080 goes to port 80 already"],
+    ),
+    (
+        "forwarded to nobody",
+        &["hello", "--forward", "47080:80"],
+        &["--forward", "hello has no network", "--net user"],
+    ),
+    (
+        "forwarded over tap",
+        &["hello", "--net", "tap:tap0", "--forward", "47080:80"],
+        &["--forward 47080:80 is for --net user", "tap:tap0"],
+    ),
+    (
+        "a capture that cannot be written",
+        &["hello", "--net", "user", "--capture", "/no/such/folder/x"],
+        &["--capture /no/such/folder/x", "can be written"],
+    ),
+    (
+        "a capture of nothing",
+        &["hello", "--capture", "x"],
+        &["--capture", "hello has no network"],
+    ),
+    (
+        "a network that repeats itself",
+        &["hello", "--net", "user", "--seed", "1"],
+        &["--seed", "--net"],
+    ),
+    (
+        "a network on the host",
+        &["hello", "--net", "user", "--machine", "host"],
+        &["--net is for --machine qemu"],
+    ),
 ];
 
 /// Status 1, words that help, and nothing that looks like a crash of the tool. `one_line`: nothing else either.
@@ -209,6 +265,16 @@ fn wrong_select() -> Result<(), String> {
     all_say.into_iter().collect()
 }
 
+/// Somebody listens there already.
+fn taken_port() -> Result<(), String> {
+    let holder = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
+    let port = holder.local_addr().map_err(|e| e.to_string())?.port();
+    let words = ["hello", "--net", "user", "--forward", &format!("{port}:80")];
+    let run = run_runner("bad input", "bad input::taken port", &words, |c| c)?;
+    let taken = format!("port {port} of this system is taken");
+    judge(&run, &[&taken, "take another, such as --forward"], true)
+}
+
 fn no_main() -> Result<(), String> {
     let path = scratch(
         "mainless.rs",
@@ -294,7 +360,8 @@ pub fn trials() -> Vec<Trial> {
             })
         })
         .collect();
-    let more: [(&str, Check); 4] = [
+    let more: [(&str, Check); 5] = [
+        ("a forwarded port that is taken", taken_port),
         ("wrong select", wrong_select),
         ("does not compile", does_not_compile),
         ("no main", no_main),
