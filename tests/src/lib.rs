@@ -7,6 +7,7 @@
 mod case;
 mod cost;
 mod image;
+pub mod peer;
 mod runner;
 mod table;
 
