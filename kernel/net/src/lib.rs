@@ -12,6 +12,7 @@
 //! | TCP/IP: the whole, and what lies where | `stack.rs` |
 //! | Ethernet, ARP, IPv4, packets to oneself | `stack/ether.rs` `stack/arp.rs` `stack/ipv4.rs` `stack/looped.rs` |
 //! | ICMP, UDP | `stack/icmp.rs` `stack/udp.rs` `stack/limit.rs` |
+//! | an address from the network, names | `stack/dhcp.rs` `stack/dns.rs` |
 //! | what falls due, why something was dropped | `stack/timers.rs` `stack/stats.rs` |
 #![cfg_attr(ringo_kernel, no_std)]
 extern crate alloc;

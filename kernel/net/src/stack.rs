@@ -24,6 +24,8 @@
 
 mod arp;
 mod config;
+pub mod dhcp;
+pub mod dns;
 mod ether;
 #[cfg(test)]
 mod fuzz;
@@ -62,6 +64,9 @@ pub struct Stack<U> {
     /// Who waits for echoes.
     pings: udp::Udp<U>,
     icmp_limits: SpinLock<icmp::Limits>,
+    dhcp: SpinLock<Option<dhcp::Service<U>>>,
+    /// Who is called how.
+    pub dns: dns::Resolver,
     /// Why what was dropped.
     pub stats: Stats,
 }
@@ -85,6 +90,8 @@ impl<U> Stack<U> {
             udp_waits: SpinLock::new(Rank::NetTable, Vec::new()),
             pings: udp::Udp::new(!config.seed),
             icmp_limits: SpinLock::new(Rank::NetTable, icmp::Limits::new()),
+            dhcp: SpinLock::new(Rank::NetTable, None),
+            dns: dns::Resolver::new(config.seed),
             stats: Stats::new(),
             config,
         }
@@ -142,12 +149,14 @@ impl<U> Net<'_, U> {
     fn fell_due(&mut self, target: timers::Target) {
         match target {
             timers::Target::Neighbour(hop) => self.ask_again(hop),
+            timers::Target::Dhcp => self.dhcp_due(),
         }
     }
 
     /// The payload of a packet that is for us. `looped`: from ourselves.
     fn packet_came(&mut self, packet: &ipv4::Came<'_>) {
         match packet.protocol {
+            IpProtocol::Udp if self.dhcp_came(packet) => (),
             IpProtocol::Udp => self.udp_came(packet),
             IpProtocol::Icmp => self.icmp_came(packet),
             _ => self.stack.stats.count(Counter::NoProtocol),

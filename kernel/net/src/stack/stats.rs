@@ -63,6 +63,8 @@ counters! {
     UdpNobody,
     /// Who has it does not take what he got.
     UdpQueueFull,
+    /// To DHCP's client, and not what it has asked for.
+    DhcpIgnored,
     /// No protocol of ours.
     NoProtocol,
     /// More packets to ourselves than are kept.

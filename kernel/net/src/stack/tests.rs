@@ -2,4 +2,5 @@
 
 mod addressing;
 mod datagrams;
+mod leases;
 pub(crate) mod wire;

@@ -16,6 +16,8 @@ pub const NEVER: u64 = u64::MAX;
 pub(crate) enum Target {
     /// A neighbour has not answered.
     Neighbour(Ipv4Addr),
+    /// DHCP's client.
+    Dhcp,
 }
 
 struct Entry {
