@@ -36,6 +36,7 @@ mod looped;
 mod out;
 mod secret;
 mod stats;
+pub mod tcp;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -57,7 +58,8 @@ pub struct Stack<U> {
     address: SpinLock<Option<Address>>,
     arp: SpinLock<arp::Table>,
     looped: SpinLock<looped::Queue>,
-    timers: timers::Timers,
+    timers: timers::Timers<U>,
+    tcp: tcp::Tcp<U>,
     udp: udp::Udp<U>,
     /// Senders of datagrams that found the card full.
     udp_waits: SpinLock<Vec<Arc<udp::Socket<U>>>>,
@@ -93,6 +95,7 @@ impl<U> Stack<U> {
             dhcp: SpinLock::new(Rank::NetTable, None),
             dns: dns::Resolver::new(config.seed),
             stats: Stats::new(),
+            tcp: tcp::Tcp::new(config.seed),
             config,
         }
     }
@@ -122,8 +125,14 @@ impl<U> Stack<U> {
     /// The card has room again.
     pub fn room(&self, now_ns: u64, out: &mut dyn Out<U>) {
         let mut net = self.net(now_ns, out);
+        net.feed_starving();
         net.udp_room();
         net.run_looped()
+    }
+
+    /// Does anybody wait for room in the card?
+    pub fn is_starving(&self) -> bool {
+        self.tcp.is_starving() || !self.udp_waits.lock().is_empty()
     }
 
     /// From now on this computer is called so. Connections of another address are not told.
@@ -146,19 +155,27 @@ impl<U> Stack<U> {
 }
 
 impl<U> Net<'_, U> {
-    fn fell_due(&mut self, target: timers::Target) {
+    fn fell_due(&mut self, target: timers::Target<U>) {
         match target {
             timers::Target::Neighbour(hop) => self.ask_again(hop),
             timers::Target::Dhcp => self.dhcp_due(),
+            timers::Target::Half(tuple) => self.half_fell_due(tuple),
+            timers::Target::TimeWait(tuple) => self.wait_fell_due(tuple),
+            timers::Target::Conn(conn) => {
+                if let Some(conn) = conn.upgrade() {
+                    self.conn_fell_due(&conn)
+                }
+            }
         }
     }
 
-    /// The payload of a packet that is for us. `looped`: from ourselves.
-    fn packet_came(&mut self, packet: &ipv4::Came<'_>) {
-        match packet.protocol {
-            IpProtocol::Udp if self.dhcp_came(packet) => (),
-            IpProtocol::Udp => self.udp_came(packet),
-            IpProtocol::Icmp => self.icmp_came(packet),
+    /// A packet that is for us.
+    fn packet_came(&mut self, came: &ipv4::Came<'_>) {
+        match came.protocol {
+            IpProtocol::Tcp => self.tcp_came(came),
+            IpProtocol::Udp if self.dhcp_came(came) => (),
+            IpProtocol::Udp => self.udp_came(came),
+            IpProtocol::Icmp => self.icmp_came(came),
             _ => self.stack.stats.count(Counter::NoProtocol),
         }
     }

@@ -1,5 +1,6 @@
 //! What a stack is told at its start.
 
+use super::tcp;
 use core::net::Ipv4Addr;
 
 /// What a stack is told at its start.
@@ -13,6 +14,8 @@ pub struct Config {
     pub offload: bool,
     /// Whence sequence numbers, ports and hashes are drawn; to be kept from others.
     pub seed: u64,
+    /// How TCP behaves.
+    pub tcp: tcp::Config,
 }
 
 impl Config {
@@ -23,6 +26,7 @@ impl Config {
             mtu: 1500,
             offload: false,
             seed,
+            tcp: tcp::Config::default(),
         }
     }
 }

@@ -181,11 +181,6 @@ impl<U> Net<'_, U> {
         }
     }
 
-    /// As [`Stack::has_route`].
-    pub(super) fn has_route(&self, dest: Ipv4Addr) -> bool {
-        self.stack.has_route(dest)
-    }
-
     fn via(&mut self, dest: Ipv4Addr) -> Via {
         let ours = self.stack.address();
         if dest.is_loopback() || ours.is_some_and(|a| a.ip == dest) {
@@ -206,6 +201,17 @@ impl<U> Net<'_, U> {
             Hop::Known(mac) => Via::Frame(mac),
             Hop::Asked => Via::Neighbour(hop),
         }
+    }
+}
+
+impl<U> Stack<U> {
+    /// Which of our addresses a packet to `dest` bears. None: no way leads there.
+    pub(super) fn source_for(&self, dest: Ipv4Addr) -> Option<Ipv4Addr> {
+        if dest.is_loopback() {
+            return Some(Ipv4Addr::LOCALHOST);
+        }
+        let ours = self.address()?;
+        (ours.on_link(dest) || ours.gateway.is_some()).then_some(ours.ip)
     }
 }
 

@@ -71,6 +71,36 @@ counters! {
     LoopedFull,
     /// The card was full, and the sender can do without the frame.
     CardFull,
+    /// Shorter than TCP's header, or flags and options that make no sense.
+    TcpMalformed,
+    /// TCP's checksum.
+    TcpChecksum,
+    /// TCP to or from many.
+    TcpNotUnicast,
+    /// For no connection and nobody who listens.
+    TcpNobody,
+    /// RSTs for such.
+    TcpResetOut,
+    /// Connections that the other side has reset.
+    TcpResetIn,
+    /// Connections whose other side was silent for too long.
+    TcpTimedOut,
+    /// Closed connections that were sent something.
+    TcpUnreceived,
+    /// SYNs while too many wait to be accepted.
+    ListenQueueFull,
+    /// ACKs of half-open connections while too many wait to be accepted.
+    AcceptQueueFull,
+    /// SYNs that were answered with a cookie, for too many are half-open.
+    CookieOut,
+    /// Half-open connections that were reset.
+    HalfReset,
+    /// Half-open connections that were never confirmed.
+    HalfTimedOut,
+    /// Segments that overtook the ACK that makes a connection.
+    HalfEarly,
+    /// Ended connections that are not remembered, for too many are.
+    TimeWaitFull,
 }
 
 const N: usize = Counter::ALL.len();

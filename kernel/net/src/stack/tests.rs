@@ -3,4 +3,7 @@
 mod addressing;
 mod datagrams;
 mod leases;
+mod streams;
+mod talk;
 pub(crate) mod wire;
+mod world;

@@ -3,7 +3,9 @@
 //! An entry is a reminder, not a promise: who is reminded looks by itself whether it is time, so nothing is ever taken out of the heap
 //! but from its head. Whoever's deadline moves back lets the old entry come and asks for the later one then.
 
+use super::tcp::{Shared, Tuple};
 use alloc::collections::BinaryHeap;
+use alloc::sync::Weak;
 use base::{Rank, SpinLock};
 use core::cmp::Ordering as Order;
 use core::net::Ipv4Addr;
@@ -13,27 +15,33 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub const NEVER: u64 = u64::MAX;
 
 /// Who is reminded.
-pub(crate) enum Target {
+pub(crate) enum Target<U> {
+    /// A connection.
+    Conn(Weak<Shared<U>>),
+    /// A half-open connection.
+    Half(Tuple),
+    /// An ended one.
+    TimeWait(Tuple),
     /// A neighbour has not answered.
     Neighbour(Ipv4Addr),
     /// DHCP's client.
     Dhcp,
 }
 
-struct Entry {
+struct Entry<U> {
     at_ns: u64,
-    target: Target,
+    target: Target<U>,
 }
 
 /// Deadlines of a stack.
-pub(crate) struct Timers {
-    heap: SpinLock<BinaryHeap<Entry>>,
+pub(crate) struct Timers<U> {
+    heap: SpinLock<BinaryHeap<Entry<U>>>,
     /// Deadline of the heap's head, [`NEVER`]: it is empty. Written under the lock. Relaxed: who reads it too early is told anew by
     /// whoever moved it, who looks at it afterwards itself before it halts.
     next_ns: AtomicU64,
 }
 
-impl Timers {
+impl<U> Timers<U> {
     pub fn new() -> Self {
         Self {
             heap: SpinLock::new(Rank::NetTable, BinaryHeap::new()),
@@ -42,14 +50,14 @@ impl Timers {
     }
 
     /// Reminds `target` at `at_ns` or soon after.
-    pub fn remind(&self, at_ns: u64, target: Target) {
+    pub fn remind(&self, at_ns: u64, target: Target<U>) {
         let mut heap = self.heap.lock();
         heap.push(Entry { at_ns, target });
         self.note(&heap)
     }
 
     /// Somebody whose time has come.
-    pub fn due(&self, now_ns: u64) -> Option<Target> {
+    pub fn due(&self, now_ns: u64) -> Option<Target<U>> {
         if self.next_ns() > now_ns {
             return None;
         }
@@ -66,26 +74,26 @@ impl Timers {
         self.next_ns.load(Relaxed)
     }
 
-    fn note(&self, heap: &BinaryHeap<Entry>) {
+    fn note(&self, heap: &BinaryHeap<Entry<U>>) {
         let ns = heap.peek().map_or(NEVER, |e| e.at_ns);
         self.next_ns.store(ns, Relaxed)
     }
 }
 
 /// The heap's head is its greatest: the earliest.
-impl Ord for Entry {
+impl<U> Ord for Entry<U> {
     fn cmp(&self, other: &Self) -> Order {
         other.at_ns.cmp(&self.at_ns)
     }
 }
-impl PartialOrd for Entry {
+impl<U> PartialOrd for Entry<U> {
     fn partial_cmp(&self, other: &Self) -> Option<Order> {
         Some(self.cmp(other))
     }
 }
-impl PartialEq for Entry {
+impl<U> PartialEq for Entry<U> {
     fn eq(&self, other: &Self) -> bool {
         self.at_ns == other.at_ns
     }
 }
-impl Eq for Entry {}
+impl<U> Eq for Entry<U> {}

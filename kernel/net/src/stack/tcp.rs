@@ -1,0 +1,146 @@
+//! TCP (RFC 9293). A connection is smoltcp's; who gets which segment, who listens, what is left of a connection that has ended are ours.
+//!
+//! ```text
+//!            segment                 by 4-tuple: Demux
+//!   ipv4 ──────────────► segment.rs ─────────┬───────────────► conn.rs: one interface, one socket, one lock
+//!                                            ├───────────────► listen.rs: half-open, cookies, who waits to be accepted
+//!                                            ├───────────────► timewait.rs: what has ended and may be asked for
+//!                                            └─ nobody's ────► reset.rs: RST
+//! ```
+
+mod api;
+mod conn;
+mod cookie;
+mod demux;
+mod listen;
+mod number;
+mod pump;
+mod reset;
+mod segment;
+mod timewait;
+mod wire;
+
+pub use api::{Conn, Listener};
+pub(crate) use conn::Shared;
+pub(crate) use demux::Tuple;
+
+use super::secret::Secret;
+use alloc::{collections::VecDeque, sync::Arc};
+use base::{Rank, SpinLock};
+use core::fmt;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// How TCP behaves.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Bytes that are kept for who does not receive them yet: the window. Above 65,535 it is scaled (RFC 7323).
+    pub recv_bytes: usize,
+    /// Bytes that are kept until the other side has acknowledged them.
+    pub send_bytes: usize,
+    /// How long an acknowledgement waits for data that it can ride on; 0: not at all. RFC 9293 allows half a second.
+    pub ack_delay_ns: u64,
+    /// Connections of a listener that were asked for and not yet confirmed; more get by with cookies (RFC 4987).
+    pub half_open: usize,
+    /// How long what has ended is remembered (RFC 9293: twice the life of a segment).
+    pub time_wait_ns: u64,
+    /// How many are remembered.
+    pub time_waits: usize,
+    /// After so long without an answer to its SYN a connection fails.
+    pub connect_ns: u64,
+    /// After so long without an answer to anything else.
+    pub silence_ns: u64,
+    /// After so long a connection that was closed is forgotten, if the other side does not do its part.
+    pub linger_ns: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            recv_bytes: 16 << 10,
+            send_bytes: 16 << 10,
+            ack_delay_ns: SECOND / 100,
+            half_open: 256,
+            time_wait_ns: 60 * SECOND,
+            time_waits: 16 << 10,
+            connect_ns: 120 * SECOND,
+            silence_ns: 900 * SECOND,
+            linger_ns: 60 * SECOND,
+        }
+    }
+}
+
+/// Why a call did nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TcpError {
+    /// Not now: `Out::ready` says when.
+    WouldBlock,
+    /// Nobody listens there.
+    Refused,
+    /// The other side has thrown the connection away.
+    Reset,
+    /// The other side does not answer.
+    TimedOut,
+    /// Our half was shut.
+    BrokenPipe,
+    /// It is none, or none any more.
+    NotConnected,
+    /// Somebody listens there, or no port is free.
+    AddrInUse,
+    /// It is none of our addresses.
+    AddrNotAvailable,
+    /// No way leads there.
+    Unreachable,
+    /// Such an address cannot be.
+    Invalid,
+}
+
+impl fmt::Display for TcpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WouldBlock => "not ready",
+            Self::Refused => "connection refused",
+            Self::Reset => "connection reset by peer",
+            Self::TimedOut => "connection timed out",
+            Self::BrokenPipe => "broken pipe",
+            Self::NotConnected => "not connected",
+            Self::AddrInUse => "address in use",
+            Self::AddrNotAvailable => "address not available",
+            Self::Unreachable => "network unreachable",
+            Self::Invalid => "invalid address",
+        })
+    }
+}
+
+impl core::error::Error for TcpError {}
+
+/// TCP's part of a stack.
+pub(crate) struct Tcp<U> {
+    demux: SpinLock<demux::Demux<U>>,
+    /// Connections that the full card has stopped.
+    starving: SpinLock<VecDeque<Arc<Shared<U>>>>,
+    /// For first sequence numbers.
+    numbers: Secret,
+    /// For cookies.
+    cookies: Secret,
+}
+
+impl<U> Tcp<U> {
+    pub fn new(seed: u64) -> Self {
+        Self {
+            demux: SpinLock::new(Rank::NetTable, demux::Demux::new(seed)),
+            starving: SpinLock::new(Rank::NetTable, VecDeque::new()),
+            numbers: Secret::new(seed, 1),
+            cookies: Secret::new(seed, 2),
+        }
+    }
+
+    /// Connections, whatever their state.
+    pub fn slots(&self) -> usize {
+        self.demux.lock().slots.len()
+    }
+
+    pub fn is_starving(&self) -> bool {
+        !self.starving.lock().is_empty()
+    }
+}

@@ -1,0 +1,147 @@
+//! Whose is a segment? A hash table of 4-tuples, and one of ports that are listened on.
+
+use super::conn::Shared;
+use super::listen::{Half, Listening};
+use super::timewait::TimeWait;
+use crate::stack::secret::Secret;
+use alloc::{sync::Arc, vec::Vec};
+use base::Rng;
+use core::hash::{Hash, Hasher};
+use core::net::{Ipv4Addr, SocketAddrV4};
+use hashbrown::HashMap;
+
+/// Ports that our connections go out from (Linux's).
+const EPHEMERAL: core::ops::Range<u16> = 32768..61000;
+
+/// A connection's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tuple {
+    pub local: SocketAddrV4,
+    pub remote: SocketAddrV4,
+}
+
+impl Tuple {
+    /// As two words.
+    pub fn words(&self) -> [u64; 2] {
+        [self.local, self.remote]
+            .map(|end| u64::from(end.ip().to_bits()) << 16 | u64::from(end.port()))
+    }
+}
+
+impl Hash for Tuple {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for word in self.words() {
+            state.write_u64(word)
+        }
+    }
+}
+
+/// Who has a 4-tuple.
+pub(crate) enum Slot<U> {
+    /// A connection that is about to be made.
+    Reserved,
+    /// A connection.
+    Conn(Arc<Shared<U>>),
+    /// Asked for, not confirmed.
+    Half(Half),
+    /// Ended.
+    Waiting(TimeWait),
+}
+
+/// Who has what.
+pub(crate) struct Demux<U> {
+    pub slots: HashMap<Tuple, Slot<U>, Secret>,
+    pub listening: HashMap<u16, Vec<Listening<U>>, Secret>,
+    /// Slots that are `Waiting`.
+    pub waiting: usize,
+    /// The next listener's number.
+    pub next_id: u64,
+    rng: Rng,
+}
+
+impl<U> Demux<U> {
+    pub fn new(seed: u64) -> Self {
+        Self {
+            slots: HashMap::with_hasher(Secret::new(seed, 3)),
+            listening: HashMap::with_hasher(Secret::new(seed, 4)),
+            waiting: 0,
+            next_id: 0,
+            rng: Rng::new(Secret::new(seed, 5).of(&[])),
+        }
+    }
+
+    /// Who listens at `local`: who has asked for this very address before who takes any.
+    pub fn listener(&mut self, local: SocketAddrV4) -> Option<&mut Listening<U>> {
+        let at_port = self.listening.get_mut(&local.port())?;
+        let exact = at_port.iter().position(|l| l.addr == *local.ip());
+        let any = || at_port.iter().position(|l| l.addr.is_unspecified());
+        let i = exact.or_else(any)?;
+        Some(&mut at_port[i])
+    }
+
+    /// The listener of that number.
+    pub fn listener_by_id(&mut self, port: u16, id: u64) -> Option<&mut Listening<U>> {
+        let at_port = self.listening.get_mut(&port)?;
+        at_port.iter_mut().find(|l| l.id == id)
+    }
+
+    /// Would a listener there take another's connections?
+    pub fn is_taken(&self, addr: Ipv4Addr, port: u16) -> bool {
+        let overlap =
+            |l: &Listening<U>| l.addr == addr || l.addr.is_unspecified() || addr.is_unspecified();
+        let at_port = self.listening.get(&port);
+        at_port.is_some_and(|at_port| at_port.iter().any(overlap))
+    }
+
+    /// Takes a listener out, and what is half-open for it.
+    pub fn remove_listener(&mut self, port: u16, id: u64) -> Option<Listening<U>> {
+        let at_port = self.listening.get_mut(&port)?;
+        let i = at_port.iter().position(|l| l.id == id)?;
+        let gone = at_port.swap_remove(i);
+        if at_port.is_empty() {
+            self.listening.remove(&port);
+        }
+        self.slots
+            .retain(|_, slot| !matches!(slot, Slot::Half(half) if half.listener == id));
+        Some(gone)
+    }
+
+    /// Reserves a 4-tuple to `remote`, with a port that cannot be guessed; if there is none, one of what has ended that `reuse`
+    /// lets go.
+    pub fn reserve(
+        &mut self,
+        local: Ipv4Addr,
+        remote: SocketAddrV4,
+        reuse: impl Fn(&Tuple, &TimeWait) -> bool,
+    ) -> Option<Tuple> {
+        let mut old = None;
+        for port in self.ports() {
+            let local = SocketAddrV4::new(local, port);
+            let tuple = Tuple { local, remote };
+            match self.slots.get(&tuple) {
+                _ if local == remote => (), // nobody talks to himself
+                None => {
+                    self.slots.insert(tuple, Slot::Reserved);
+                    return Some(tuple);
+                }
+                Some(Slot::Waiting(w)) if old.is_none() && reuse(&tuple, w) => old = Some(tuple),
+                Some(_) => (),
+            }
+        }
+        self.slots.insert(old?, Slot::Reserved);
+        self.waiting -= 1;
+        old
+    }
+
+    /// A port to listen on that nobody else does.
+    pub fn free_port(&mut self, addr: Ipv4Addr) -> Option<u16> {
+        self.ports().find(|&port| !self.is_taken(addr, port))
+    }
+
+    /// All ephemeral ports, from one at random on.
+    fn ports(&mut self) -> impl Iterator<Item = u16> + use<U> {
+        let n = EPHEMERAL.len() as u32;
+        let start = self.rng.below(n);
+        (0..n).map(move |i| EPHEMERAL.start + ((start + i) % n) as u16)
+    }
+}
