@@ -140,6 +140,16 @@ impl<U> Tcp<U> {
         self.demux.lock().slots.len()
     }
 
+    /// What was last received of an ended connection from `port`.
+    #[cfg(test)]
+    pub fn remembered(&self, port: u16) -> Option<u32> {
+        let demux = self.demux.lock();
+        demux.slots.iter().find_map(|(tuple, slot)| match slot {
+            demux::Slot::Waiting(w) if tuple.remote.port() == port => Some(w.acked),
+            _ => None,
+        })
+    }
+
     pub fn is_starving(&self) -> bool {
         !self.starving.lock().is_empty()
     }

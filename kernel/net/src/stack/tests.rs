@@ -3,6 +3,8 @@
 mod addressing;
 mod datagrams;
 mod leases;
+mod faults;
+mod lives;
 mod streams;
 mod talk;
 pub(crate) mod wire;

@@ -52,6 +52,8 @@ pub(super) struct Inner<U> {
     pub fin_end: Option<u32>,
     /// It is out of the table: nothing comes any more.
     pub left: bool,
+    /// It leaves without a word.
+    pub forgotten: bool,
     /// It is among those that wait for room in the card.
     pub starving: bool,
     /// Reminders that will come, the earliest first.
@@ -189,6 +191,7 @@ impl<U> Inner<U> {
             keep_ns: 0,
             fin_end: None,
             left: false,
+            forgotten: false,
             starving: false,
             armed: [NEVER; 4],
         }

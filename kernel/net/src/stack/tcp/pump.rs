@@ -199,7 +199,7 @@ impl<U> Inner<U> {
             }
             self.egress.kept.pop_front();
         }
-        if self.left {
+        if self.left || self.forgotten {
             return;
         }
         let at = instant(net.now_ns);
@@ -242,16 +242,21 @@ impl<U> Inner<U> {
         } else {
             None
         };
-        if self.patience_ns(net) <= now && self.socket().is_open() {
+        if self.patience_ns(net) <= now {
             net.stack.stats.count(Counter::TcpTimedOut);
-            self.abort(TcpError::TimedOut)
+            // The other side has received all and may still be busy with it.
+            if self.closed_ns.is_some() && self.socket().state() == State::FinWait2 {
+                self.forgotten = true
+            } else {
+                self.abort(TcpError::TimedOut)
+            }
         }
     }
 
     /// When it is given up.
     fn patience_ns(&mut self, net: &Net<'_, U>) -> u64 {
         let config = &net.stack.config.tcp;
-        if !self.socket().is_open() {
+        if self.left || !self.socket().is_open() {
             return NEVER;
         }
         if let Some(closed_ns) = self.closed_ns {
@@ -297,6 +302,9 @@ impl<U> Inner<U> {
     fn leave(&mut self) -> Option<Leave> {
         if self.left || !self.egress.kept.is_empty() {
             return None;
+        }
+        if self.forgotten {
+            return Some(Leave::Gone);
         }
         let sight = self.egress.sight;
         let socket = self.socket();
