@@ -2,8 +2,8 @@
 
 mod addressing;
 mod datagrams;
-mod leases;
 mod faults;
+mod leases;
 mod lives;
 mod streams;
 mod talk;
