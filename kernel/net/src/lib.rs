@@ -1,5 +1,4 @@
-//! The network, from the device upwards. So far: the ring that driver and device share, the driver, and a
-//! TCP/IP stack that grows.
+//! The network, from the device upwards.
 //!
 //! | question | file |
 //! |---|---|
@@ -14,11 +13,14 @@
 //! | ICMP, UDP | `stack/icmp.rs` `stack/udp.rs` `stack/limit.rs` |
 //! | an address from the network, names | `stack/dhcp.rs` `stack/dns.rs` |
 //! | what falls due, why something was dropped | `stack/timers.rs` `stack/stats.rs` |
+//! | HTTP/1.1, over any stream of bytes | `http.rs` `http/` |
 #![cfg_attr(ringo_kernel, no_std)]
 extern crate alloc;
 
 #[cfg(not(ringo_loom))]
 pub mod device;
+#[cfg(not(ringo_loom))]
+pub mod http;
 pub mod ring;
 #[cfg(not(ringo_loom))]
 // What has no caller yet is what TCP, UDP and ICMP are built on.
