@@ -44,6 +44,8 @@ mod locked_p;
 mod memory;
 #[cfg(ringo_kernel)]
 mod net;
+#[cfg(ringo_kernel)]
+mod net_stack;
 mod pairs;
 #[cfg(ringo_kernel)]
 mod pci;
@@ -87,6 +89,7 @@ const BARE: &[&[Test]] = &[
     leaks::TESTS,
     memory::TESTS,
     net::TESTS,
+    net_stack::TESTS,
     pci::TESTS,
     regs::TESTS,
     stacks::TESTS,

@@ -167,32 +167,38 @@ impl<U> Udp<U> {
         readable: &mut dyn FnMut(&Arc<U>),
     ) -> Verdict {
         let mut verdict = Verdict::Nobody;
-        for socket in self.whose(path, port, from) {
-            let has_room = socket.push(from, data);
-            if has_room {
+        let mut give = |socket: &Socket<U>| {
+            if socket.push(from, data) {
                 readable(socket.user());
                 verdict = Verdict::Delivered
             } else if verdict == Verdict::Nobody {
                 verdict = Verdict::QueueFull
             }
+        };
+        if path.to_all {
+            let all = self.all(path, port, from);
+            all.iter().for_each(|socket| give(socket))
+        } else if let Some(socket) = self.best(path, port, from) {
+            give(&socket)
         }
         verdict
     }
 
-    /// Who gets what comes from `from`: the one that it fits best, or, if it is for all, all.
-    fn whose(&self, path: Path, port: u16, from: SocketAddrV4) -> Vec<Arc<Socket<U>>> {
+    /// The one that what comes from `from` fits best.
+    fn best(&self, path: Path, port: u16, from: SocketAddrV4) -> Option<Arc<Socket<U>>> {
         let table = self.table.lock();
-        let sockets = table.ports.get(&port).map(Vec::as_slice);
-        let fitting = sockets.unwrap_or(&[]).iter().filter_map(|socket| {
-            let rank = socket.fits(path, from)?;
-            Some((rank, socket))
-        });
-        if path.to_all {
-            fitting.map(|(_, socket)| socket.clone()).collect()
-        } else {
-            let best = fitting.max_by_key(|&(rank, _)| rank);
-            best.map(|(_, socket)| socket.clone()).into_iter().collect()
-        }
+        let sockets = table.ports.get(&port)?.iter();
+        let fitting = sockets.filter_map(|socket| Some((socket.fits(path, from)?, socket)));
+        let best = fitting.max_by_key(|&(rank, _)| rank);
+        best.map(|(_, socket)| socket.clone())
+    }
+
+    /// All that it fits.
+    fn all(&self, path: Path, port: u16, from: SocketAddrV4) -> Vec<Arc<Socket<U>>> {
+        let table = self.table.lock();
+        let sockets = table.ports.get(&port).into_iter().flatten();
+        let fitting = sockets.filter(|socket| socket.fits(path, from).is_some());
+        fitting.cloned().collect()
     }
 
     /// ICMP says that a datagram of ours found nobody. Only a connected socket is told, and only that nobody is there: whatever
@@ -213,7 +219,7 @@ impl<U> Udp<U> {
             dest: quoted.source,
             to_all: false,
         };
-        let told = self.whose(path, quoted.source_port, peer).pop();
+        let told = self.best(path, quoted.source_port, peer);
         let told = told.filter(|socket| socket.refuse(peer));
         if let Some(socket) = &told {
             ready(socket.user())
