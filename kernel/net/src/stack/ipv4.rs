@@ -56,15 +56,6 @@ enum Via {
     Nowhere,
 }
 
-impl<U> Stack<U> {
-    /// Whether there is a way to `dest`.
-    pub(super) fn has_route(&self, dest: Ipv4Addr) -> bool {
-        let ours = self.address();
-        dest.is_loopback()
-            || ours.is_some_and(|a| dest == a.ip || a.on_link(dest) || a.gateway.is_some())
-    }
-}
-
 impl<U> Net<'_, U> {
     /// A packet from a frame, or from ourselves (`looped`).
     pub(super) fn ipv4_came(&mut self, bytes: &[u8], checked: bool, looped: bool) {

@@ -93,19 +93,20 @@ impl<U> Stack<U> {
 
     /// From which address a socket that is bound to `local` sends to `dest`.
     pub(crate) fn source(&self, local: Ipv4Addr, dest: Ipv4Addr) -> Result<Ipv4Addr, UdpError> {
-        let ours = self.address();
         let nowhere = dest.is_unspecified() || dest.is_multicast();
-        let reachable = self.has_route(dest) || dest.is_broadcast() && ours.is_some();
-        if nowhere || !reachable {
-            return Err(UdpError::Unreachable);
-        }
-        let looped = dest.is_loopback() || ours.is_some_and(|a| a.ip == dest);
-        match ours {
+        let found = match self.address() {
+            Some(ours) if dest.is_broadcast() => Some(ours.ip),
+            _ => self.source_for(dest).filter(|_| !nowhere),
+        };
+        let source = found.ok_or(UdpError::Unreachable)?;
+        let looped = dest.is_loopback() || source == dest;
+        if local.is_unspecified() {
+            Ok(source)
+        } else if local.is_loopback() && !looped {
             // What is this computer's own does not leave it.
-            _ if local.is_loopback() && !looped => Err(UdpError::Unreachable),
-            _ if !local.is_unspecified() => Ok(local),
-            Some(ours) if !dest.is_loopback() => Ok(ours.ip),
-            _ => Ok(Ipv4Addr::LOCALHOST),
+            Err(UdpError::Unreachable)
+        } else {
+            Ok(local)
         }
     }
 }
