@@ -9,12 +9,15 @@ const GATHERED: usize = 4096;
 
 pub(crate) struct Output {
     buf: Vec<u8>,
+    /// The stream failed. What it took is not known, so nothing goes out any more, even if whoever saw the error goes on.
+    broken: Option<ErrorKind>,
 }
 
 impl Output {
     pub fn new() -> Output {
         Output {
             buf: Vec::with_capacity(512),
+            broken: None,
         }
     }
 
@@ -22,18 +25,20 @@ impl Output {
         if self.buf.len() + bytes.len() > GATHERED {
             self.send(sink)?;
             if bytes.len() > GATHERED / 2 {
-                return sink.write_all(bytes);
+                return self.kept(sink.write_all(bytes));
             }
         }
         self.buf.extend_from_slice(bytes);
-        Ok(())
+        self.broken.map_or(Ok(()), Err)
     }
 
     /// Hands over what was gathered.
     fn send(&mut self, sink: &mut dyn Sink) -> Result<(), ErrorKind> {
+        self.broken.map_or(Ok(()), Err)?;
         if !self.buf.is_empty() {
-            sink.write_all(&self.buf)?;
+            let sent = sink.write_all(&self.buf);
             self.buf.clear();
+            self.kept(sent)?;
         }
         Ok(())
     }
@@ -41,11 +46,16 @@ impl Output {
     /// Hands over all and has it sent.
     pub fn flush(&mut self, sink: &mut dyn Sink) -> Result<(), ErrorKind> {
         self.send(sink)?;
-        sink.flush()
+        self.kept(sink.flush())
+    }
+
+    fn kept(&mut self, result: Result<(), ErrorKind>) -> Result<(), ErrorKind> {
+        self.broken = result.err();
+        result
     }
 
     /// Is there nothing to send?
     pub fn is_empty(&self) -> bool {
-        self.buf.is_empty()
+        self.buf.is_empty() && self.broken.is_none()
     }
 }

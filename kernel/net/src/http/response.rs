@@ -321,7 +321,8 @@ impl<'a> Response<'a> {
             _ => None,
         };
         match result {
-            Ok(()) => self.finish().map_err(stream)?,
+            // A handler may have gone on after an error of the stream.
+            Ok(()) => self.finish().and_then(|()| self.put(b"")).map_err(stream)?,
             Err(error) if self.state == State::Fresh && stream(error).is_none() => {
                 self.fail(error.status()).map_err(stream)?
             }

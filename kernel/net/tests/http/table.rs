@@ -2,6 +2,7 @@
 
 use crate::site::{LARGE, site};
 use crate::wire::{Answer, Seen, Wire, answer, answers, peer};
+use embedded_io::Write;
 use net::http::{Counters, End, Error, Outcome, Refusal, Request, Response, Server, Status};
 
 /// Serves one piece of input.
@@ -424,6 +425,33 @@ fn responses_that_go_wrong() {
         wire.room = room;
         let outcome = site().serve_connection(&mut wire, peer(), &|| false);
         assert_eq!(outcome.end, End::Broken(embedded_io::ErrorKind::BrokenPipe));
+    }
+}
+
+/// Nobody knows how much of a write that failed went out: nothing follows it, whatever the handler makes of the error.
+#[test]
+fn a_failed_write_is_the_last() {
+    let server = Server::new(|request: &Request, response: &mut Response| {
+        let mut body = response.sized(3 * LARGE as u64)?;
+        let failed = (0..3)
+            .map(|_| body.write_all(&[b'z'; LARGE]))
+            .filter(Result::is_err);
+        assert_eq!(failed.count(), 2);
+        match request.path() {
+            "/fine" => Ok(()),
+            _ => Err(Status::NOT_FOUND.into()),
+        }
+    });
+    for path in ["/fine", "/not"] {
+        let mut wire = Wire::new([format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").repeat(2)]);
+        wire.fails_once = Some(LARGE + 100);
+        let outcome = server.serve_connection(&mut wire, peer(), &|| false);
+        assert_eq!(
+            outcome.end,
+            End::Broken(embedded_io::ErrorKind::TimedOut),
+            "{path}"
+        );
+        assert!(wire.written.len() <= LARGE + 100);
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Wire {
     pub room: usize,
     /// Bytes that a write takes at most.
     pub at_once: usize,
+    /// After so many bytes one write fails, and those after it do not.
+    pub fails_once: Option<usize>,
     pub seen: Vec<Seen>,
 }
 
@@ -37,6 +39,7 @@ impl Wire {
             written: Vec::new(),
             room: usize::MAX,
             at_once: usize::MAX,
+            fails_once: None,
             seen: Vec::new(),
         }
     }
@@ -82,6 +85,13 @@ impl Write for Wire {
         assert!(!buf.is_empty());
         if self.room == 0 {
             return Err(ErrorKind::BrokenPipe);
+        }
+        if self
+            .fails_once
+            .is_some_and(|after| self.written.len() + buf.len() > after)
+        {
+            self.fails_once = None;
+            return Err(ErrorKind::TimedOut);
         }
         let n = buf.len().min(self.room).min(self.at_once);
         self.room -= n;
