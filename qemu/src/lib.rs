@@ -84,7 +84,7 @@ pub use elf_scan::{Scan, scan as scan_elf};
 pub use failure::{Failure, Result};
 pub use forward::Forward;
 pub use host_machine::HostMachine;
-pub use install::prepare;
+pub use install::{prepare, prepare_tool};
 pub use machine::{Accel, Board, Input, Machine, Outcome, Output};
 pub use net::Net;
 pub use observe::Traced;

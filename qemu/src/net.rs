@@ -10,10 +10,11 @@ use std::fs;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::symbols::Symbols;
-use crate::{Failure, Forward, Machine, Result};
+use crate::{Failure, Forward, Machine, Result, install};
 
 /// A program that has this symbol drives a network card.
 const USED_BY: &str = "RINGO_NET";
@@ -255,6 +256,11 @@ pub fn tap_flags(name: &str) -> Result<Option<u32>> {
         .write(true)
         .open("/dev/net/tun")
         .map_err(|error| wrong(format!("/dev/net/tun: {error}")))?;
+    if let Some(kind) = kind_by_ip(name) {
+        return kind
+            .map(Some)
+            .map_err(|what| wrong(format!("{what}; a tap is made by: {make}")));
+    }
     // Of the namespace that /sys was mounted in, which may be another.
     let known = Path::new("/sys/class/net").join(name);
     let flags = fs::read_to_string(known.join("tun_flags")).ok();
@@ -268,6 +274,31 @@ pub fn tap_flags(name: &str) -> Result<Option<u32>> {
         ))),
         flags => Ok(flags),
     }
+}
+
+/// What `ip` knows of an interface, which is of our own namespace; None: there is no `ip` that would know.
+fn kind_by_ip(name: &str) -> Option<std::result::Result<u32, &'static str>> {
+    let ip = install::find("ip")?;
+    let shown = Command::new(ip)
+        .args(["-details", "-oneline", "link", "show", "dev", name])
+        .output()
+        .ok()?;
+    kind(&String::from_utf8_lossy(&shown.stdout))
+}
+
+fn kind(shown: &str) -> Option<std::result::Result<u32, &'static str>> {
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let kind = words.windows(3).find_map(|words| match words {
+        ["tun", "type", kind] => Some(*kind),
+        _ => None,
+    });
+    // One that shows no details does not know.
+    words.contains(&"promiscuity").then_some(match kind {
+        Some("tap") if words.contains(&"multi_queue") => Ok(IFF_TAP | IFF_MULTI_QUEUE),
+        Some("tap") => Ok(IFF_TAP),
+        Some(_) => Err("this is a tun interface"),
+        None => Err("this is no tap interface"),
+    })
 }
 
 fn parse_hex(text: &str) -> Option<u32> {

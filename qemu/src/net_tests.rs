@@ -115,6 +115,19 @@ fn tap() {
 }
 
 #[test]
+fn kinds_of_interfaces() {
+    let shown = |rest: &str| kind(&format!("2: t0: <UP> link/ether 1 promiscuity 0 {rest}"));
+    let tap = "tun type tap pi off vnet_hdr off";
+    assert_eq!(shown(tap), Some(Ok(IFF_TAP)));
+    let several = shown(&format!("{tap} multi_queue numqueues 0"));
+    assert_eq!(several, Some(Ok(IFF_TAP | IFF_MULTI_QUEUE)));
+    assert!(matches!(shown("tun type tun pi off"), Some(Err(_))));
+    assert!(matches!(shown("veth"), Some(Err(_))));
+    // Another kind of `ip`, or none of this name.
+    assert_eq!((kind("2: t0: <UP>"), kind("")), (None, None));
+}
+
+#[test]
 fn addresses_differ() {
     let all: std::collections::BTreeSet<String> = (0..50).map(|_| address()).collect();
     assert!(all.len() > 45, "{all:?}");

@@ -1,11 +1,13 @@
 //! A machine to boot, and what is to become of it.
 
-use crate::{DEFAULT, Mode, host_image, image, patience, table};
+use crate::peer::{Listener, Wire};
+use crate::{DEFAULT, Mode, host_image, image, netns, patience, table};
 use libtest_mimic::{Failed, Trial};
-use ringo_runner::{Board, HostMachine, Machine, Outcome};
+use ringo_runner::{Board, HostMachine, Machine, Net, Outcome};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Time limit of a case that names none.
@@ -14,6 +16,31 @@ const LIMIT: Duration = Duration::from_secs(150);
 type Judge = Arc<dyn Fn(&Outcome) -> Result<(), String> + Send + Sync>;
 type Kernel = Arc<dyn Fn() -> Result<PathBuf, String> + Send + Sync>;
 type Change = Arc<dyn Fn(&mut Machine) + Send + Sync>;
+
+/// What runs beside the machine, and knows when that has ended.
+#[derive(Default)]
+pub struct Beside {
+    ended: AtomicBool,
+}
+
+impl Beside {
+    /// Whether the machine has ended: nothing comes from it any more.
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Relaxed)
+    }
+}
+
+type PeerScript = dyn Fn(Wire) -> Result<(), String> + Send + Sync;
+type ClientScript = dyn Fn(&Beside) -> Result<(), String> + Send + Sync;
+
+/// A part of the test that runs here, beside the machine.
+#[derive(Clone)]
+enum Script {
+    /// At the other end of its cable.
+    Peer(Arc<PeerScript>),
+    /// Anywhere.
+    Client(Arc<ClientScript>),
+}
 
 /// How a case has to end.
 #[derive(Clone, Debug)]
@@ -45,6 +72,9 @@ pub struct Case {
     judges: Vec<Judge>,
     kernel: Kernel,
     changes: Vec<Change>,
+    script: Option<Script>,
+    /// A tap interface, and whether it has several queues.
+    tap: Option<bool>,
     boots: u32,
     events: bool,
     violation: Option<String>,
@@ -71,6 +101,8 @@ impl Case {
             judges: Vec::new(),
             kernel: Arc::new(image),
             changes: Vec::new(),
+            script: None,
+            tap: None,
             boots: 1,
             events: true,
             violation: None,
@@ -165,6 +197,29 @@ impl Case {
         self.changes.push(Arc::new(change));
         self
     }
+    /// With a network card, at the other end of whose cable `script` is, on a thread of its own. Its error fails the case. It is to
+    /// end the machine by what it sends, or to stay until the machine ends by itself.
+    pub fn peer(
+        mut self,
+        script: impl Fn(Wire) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Case {
+        self.script = Some(Script::Peer(Arc::new(script)));
+        self
+    }
+    /// Beside the machine `script` runs, on a thread of its own. Its error fails the case.
+    pub fn client(
+        mut self,
+        script: impl Fn(&Beside) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Case {
+        self.script = Some(Script::Client(Arc::new(script)));
+        self
+    }
+    /// With a network card on a tap interface, with one queue or several, in a network of its own ([`netns`]): the machine has
+    /// 10.0.2.15 there, the script 10.0.2.2. Where that cannot be had, the case is not run, and the table says so.
+    pub fn tap(mut self, several_queues: bool) -> Case {
+        self.tap = Some(several_queues);
+        self
+    }
     /// The check of its events has to find this.
     pub fn violates(mut self, text: &str) -> Case {
         self.violation = Some(text.into());
@@ -210,12 +265,22 @@ impl Case {
 
     fn run(&self) -> Result<(), String> {
         for _ in 0..self.boots {
-            let outcome = if self.on_host {
-                self.run_on_host()?
-            } else {
-                self.boot()?
+            let (outcome, said) = match self.tap {
+                None => self.run_beside()?,
+                Some(queues) => {
+                    let within = || self.run_beside();
+                    match netns::within_or_note(&self.name(), queues, within) {
+                        Some(result) => result?,
+                        None => return Ok(()),
+                    }
+                }
             };
             let judged = self.judge_all(&outcome);
+            let judged = match (judged, said) {
+                (judged, Ok(())) => judged,
+                (Ok(()), Err(said)) => Err(format!("the script beside it: {said}")),
+                (Err(why), Err(said)) => Err(format!("{why}; the script beside it: {said}")),
+            };
             table::record(
                 self.area,
                 &self.name(),
@@ -229,6 +294,45 @@ impl Case {
         Ok(())
     }
 
+    /// The machine and its script: how the one ended, what the other said.
+    fn run_beside(&self) -> Result<(Outcome, Result<(), String>), String> {
+        let beside = Beside::default();
+        let listener = match &self.script {
+            Some(Script::Peer(_)) => Some(Listener::new().map_err(|e| e.to_string())?),
+            _ => None,
+        };
+        let net = match (&listener, self.tap) {
+            (Some(listener), _) => Some(Net::Stream(listener.path().into())),
+            (None, Some(_)) => Some(Net::Tap(netns::TAP.into())),
+            (None, None) => None,
+        };
+        let run = |script: &Script| match (script, &listener) {
+            (Script::Peer(script), Some(listener)) => {
+                script(listener.accept(|| beside.has_ended())?)
+            }
+            (Script::Peer(_), None) => Err("there is no cable".into()),
+            (Script::Client(script), _) => script(&beside),
+        };
+        std::thread::scope(|scope| {
+            let (script, run) = (self.script.as_ref(), &run);
+            let script = script.map(|script| scope.spawn(move || run(script)));
+            let outcome = if self.on_host {
+                self.run_on_host()
+            } else {
+                self.boot(net)
+            };
+            beside.ended.store(true, Relaxed);
+            let said = script.map_or(Ok(()), |thread| {
+                let said = thread.join();
+                said.unwrap_or_else(|_| Err("it panicked".into()))
+            });
+            match (outcome, said) {
+                (Ok(outcome), said) => Ok((outcome, said)),
+                (Err(why), _) => Err(why),
+            }
+        })
+    }
+
     fn all_words(&self) -> Vec<String> {
         let of_mode = self.mode.words.iter().map(ToString::to_string);
         of_mode.chain(self.words.iter().cloned()).collect()
@@ -239,7 +343,7 @@ impl Case {
         test.chain(self.args.iter().cloned()).collect()
     }
 
-    fn boot(&self) -> Result<Outcome, String> {
+    fn boot(&self, net: Option<Net>) -> Result<Outcome, String> {
         let mut machine = Machine::new((self.kernel)()?, &self.title);
         machine.smp = self.smp;
         machine.board = self.board();
@@ -248,6 +352,7 @@ impl Case {
         machine.timeout = Some(self.limit * patience() as u32);
         machine.explain_triple_fault = false;
         machine.check_events = self.events;
+        machine.net = net.unwrap_or(Net::None);
         self.changes.iter().for_each(|change| change(&mut machine));
         machine.run().map_err(|e| e.to_string())
     }

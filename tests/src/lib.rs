@@ -7,11 +7,13 @@
 mod case;
 mod cost;
 mod image;
+pub mod netns;
 pub mod peer;
 mod runner;
 mod table;
+pub mod tools;
 
-pub use case::{Case, Expect, figure};
+pub use case::{Beside, Case, Expect, figure};
 pub use cost::{cheapest, cost_between, host_cost, least};
 pub use image::{build_ahead, demo, host_image, image, mutant, root, runner};
 pub use image::{differential, differential_on_host};

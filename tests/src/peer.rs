@@ -11,11 +11,13 @@
 //! | `faults.rs` | frames lost, doubled, out of order, damaged, by a seed |
 //! | `card.rs` | the wire's end as smoltcp wants it |
 //! | `tcp.rs` `udp.rs` | what a client or a server does, as calls that wait |
+//! | `dhcp.rs` | who gives the machine its address |
 //! | `raw.rs` | frames made by hand: floods, resets, nonsense |
 //!
 //! A script never fails by the clock: each wait has a limit for hangs only (`RINGO_PATIENCE`).
 
 mod card;
+mod dhcp;
 mod faults;
 mod raw;
 mod tcp;
@@ -25,13 +27,14 @@ mod udp;
 mod wire;
 
 pub use faults::{Faults, Tally};
-pub use raw::{Flags, Segment, arp_reply, arp_request, ethernet};
+pub use raw::{Flags, Segment, arp_reply, arp_request, datagram, datagram_in, ethernet};
 pub use smoltcp::iface::SocketHandle;
 pub use smoltcp::socket::tcp::State;
 pub use wire::{Listener, Wire};
 
 use crate::patience;
 use card::Card;
+use dhcp::Dhcp;
 use faults::Injector;
 use smoltcp::iface::{Config, Interface, SocketSet};
 use smoltcp::time::Instant as Moment;
@@ -90,6 +93,7 @@ pub struct Peer {
     to_machine: Injector,
     begin: Instant,
     sniffer: Option<Sniffer>,
+    dhcp: Option<Dhcp>,
     next_port: u16,
 }
 
@@ -115,6 +119,7 @@ impl Peer {
             sockets: SocketSet::new(Vec::new()),
             begin: Instant::now(),
             sniffer: None,
+            dhcp: None,
             next_port: 40_000 + ports,
         }
     }
@@ -132,6 +137,24 @@ impl Peer {
     /// From here on `sniffer` sees each frame that arrives, after the faults; what it answers with true goes no further.
     pub fn sniff(&mut self, sniffer: impl FnMut(&[u8]) -> bool + Send + 'static) {
         self.sniffer = Some(Box::new(sniffer))
+    }
+
+    /// From here on gives `lease` to the machine that asks for an address by DHCP; itself as the router and the name server.
+    pub fn serve_dhcp(&mut self, lease: Ipv4Addr) {
+        let prefix = u32::from(self.setup.prefix.min(32));
+        let mask = u32::MAX.checked_shl(32 - prefix).unwrap_or(0);
+        self.dhcp = Some(Dhcp {
+            ip: self.setup.ip,
+            mac: self.setup.mac,
+            lease,
+            mask: Ipv4Addr::from(mask),
+            given: 0,
+        })
+    }
+
+    /// How often the machine has been given its address.
+    pub fn leases(&self) -> u32 {
+        self.dhcp.as_ref().map_or(0, |dhcp| dhcp.given)
     }
 
     /// Sends a frame made by hand, past the faults.
@@ -157,7 +180,10 @@ impl Peer {
         }
         while let Some(frame) = self.from_machine.take(at) {
             let swallowed = self.sniffer.as_mut().is_some_and(|sniffer| sniffer(&frame));
-            if !swallowed {
+            let answer = self.dhcp.as_mut().and_then(|dhcp| dhcp.answer(&frame));
+            if let Some(answer) = answer {
+                self.to_machine.put(answer, at)
+            } else if !swallowed {
                 self.card.arrived.push_back(frame)
             }
         }

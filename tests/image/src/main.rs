@@ -45,6 +45,10 @@ mod memory;
 #[cfg(ringo_kernel)]
 mod net;
 #[cfg(ringo_kernel)]
+mod net_echo;
+#[cfg(ringo_kernel)]
+mod net_knock;
+#[cfg(ringo_kernel)]
 mod net_stack;
 mod pairs;
 #[cfg(ringo_kernel)]
@@ -89,6 +93,8 @@ const BARE: &[&[Test]] = &[
     leaks::TESTS,
     memory::TESTS,
     net::TESTS,
+    net_echo::TESTS,
+    net_knock::TESTS,
     net_stack::TESTS,
     pci::TESTS,
     regs::TESTS,

@@ -8,24 +8,25 @@ use ringo::prelude::*;
 
 pub const TESTS: &[Test] = &[("net_arp", net_arp), ("net_absent", net_absent)];
 
-type Card = Nic<PciTransport>;
+pub(crate) type Card = Nic<PciTransport>;
 
 /// Where QEMU's network lives, one whom nobody knows there, and the address that it would give us.
 const GATEWAY: [u8; 4] = [10, 0, 2, 2];
 const NOBODY: [u8; 4] = [10, 0, 2, 99];
-const OURS: [u8; 4] = [10, 0, 2, 15];
+pub(crate) const OURS: [u8; 4] = [10, 0, 2, 15];
 
 /// The CPUs that the card interrupts: when something came, when something has gone.
 fn cpu_of(entry: u16) -> usize {
     if entry == 0 { num_cpu() - 1 } else { 0 }
 }
 
-fn interrupts(entry: u16) -> u64 {
+/// Interrupts so far on the CPU of this entry.
+pub(crate) fn interrupts(entry: u16) -> u64 {
     arch::bare::bare_stats(cpu_of(entry)).interrupts
 }
 
 /// Waits for an interrupt since `before`. Without slices and sysmon no other comes. The harness has the clock.
-fn await_interrupt(entry: u16, before: u64) {
+pub(crate) fn await_interrupt(entry: u16, before: u64) {
     while interrupts(entry) == before {
         yield_now()
     }
@@ -105,16 +106,22 @@ fn overrun(nic: &mut Card, n: u64) -> Result<u64, String> {
     Ok(full)
 }
 
-/// Requests one by one and in bursts, both rings many times round; the card tells of what came by its own interrupts.
-fn net_arp() -> Outcome {
+/// The card, started, with its interrupts on their ways.
+pub(crate) fn open() -> Result<Card, String> {
     let transport = device::find().map_err(|e| e.to_string())?;
-    ensure!(device::find().is_err(), "a second driver");
     let mut nic = device::start::<_, Frames>(transport).map_err(|e| e.to_string())?;
     for entry in [0, 1] {
         let vector = arch::bare::VECTOR_DEVICE_FIRST + entry as u8;
         let routed = nic.transport.route(entry, cpu_of(entry), vector);
         ensure!(routed, "the card has no interrupt {entry}");
     }
+    Ok(nic)
+}
+
+/// Requests one by one and in bursts, both rings many times round; the card tells of what came by its own interrupts.
+fn net_arp() -> Outcome {
+    let mut nic = open()?;
+    ensure!(device::find().is_err(), "a second driver");
     let begin = interrupts(0);
     let rounds = param("rounds", 200);
     // As many at once as QEMU's network holds for us.

@@ -4,6 +4,7 @@ use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
     ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetFrame, EthernetProtocol,
     EthernetRepr, IpProtocol, Ipv4Packet, Ipv4Repr, TcpControl, TcpPacket, TcpRepr, TcpSeqNumber,
+    UdpPacket, UdpRepr,
 };
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -131,6 +132,54 @@ impl Segment {
             bytes: tcp.payload.to_vec(),
         })
     }
+}
+
+/// A UDP datagram from a hardware address and a socket's to others, as a frame with right checksums.
+pub fn datagram(
+    from: ([u8; 6], SocketAddrV4),
+    to: ([u8; 6], SocketAddrV4),
+    bytes: &[u8],
+) -> Vec<u8> {
+    let (udp, sums) = (
+        UdpRepr {
+            src_port: from.1.port(),
+            dst_port: to.1.port(),
+        },
+        ChecksumCapabilities::default(),
+    );
+    let ip = Ipv4Repr {
+        src_addr: *from.1.ip(),
+        dst_addr: *to.1.ip(),
+        next_header: IpProtocol::Udp,
+        payload_len: udp.header_len() + bytes.len(),
+        hop_limit: TTL,
+    };
+    let mut payload = vec![0; IPV4 + ip.payload_len];
+    ip.emit(&mut Ipv4Packet::new_unchecked(&mut payload[..]), &sums);
+    let (src, dst) = ((*from.1.ip()).into(), (*to.1.ip()).into());
+    let mut packet = UdpPacket::new_unchecked(&mut payload[IPV4..]);
+    let fill = |place: &mut [u8]| place.copy_from_slice(bytes);
+    udp.emit(&mut packet, &src, &dst, bytes.len(), fill, &sums);
+    ethernet(from.0, to.0, EthernetProtocol::Ipv4.into(), &payload)
+}
+
+/// What a frame holds, if it is a sound datagram: whose, to whom, what.
+pub fn datagram_in(frame: &[u8]) -> Option<(SocketAddrV4, SocketAddrV4, Vec<u8>)> {
+    let frame = EthernetFrame::new_checked(frame).ok()?;
+    if frame.ethertype() != EthernetProtocol::Ipv4 {
+        return None;
+    }
+    let ip = Ipv4Packet::new_checked(frame.payload()).ok()?;
+    if ip.next_header() != IpProtocol::Udp || !ip.verify_checksum() {
+        return None;
+    }
+    let (src, dst) = (ip.src_addr(), ip.dst_addr());
+    let packet = UdpPacket::new_checked(ip.payload()).ok()?;
+    let sums = ChecksumCapabilities::default();
+    let udp = UdpRepr::parse(&packet, &src.into(), &dst.into(), &sums).ok()?;
+    let from = SocketAddrV4::new(src, udp.src_port);
+    let to = SocketAddrV4::new(dst, udp.dst_port);
+    Some((from, to, packet.payload().to_vec()))
 }
 
 /// Any frame at all.

@@ -202,6 +202,70 @@ fn frames_by_hand() {
     assert_eq!(Segment::parse(&frame), None);
 }
 
+/// An address is offered, given, and another one refused.
+#[test]
+fn dhcp() {
+    use smoltcp::wire::{DhcpMessageType as Kind, DhcpPacket, DhcpRepr};
+    let (ours, mut theirs) = Wire::pair().unwrap();
+    let mut peer = Peer::new(ours, Setup::default());
+    peer.serve_dhcp(SERVER);
+    let ask = |kind, wanted: Option<Ipv4Addr>| {
+        let repr = DhcpRepr {
+            message_type: kind,
+            transaction_id: 99,
+            secs: 0,
+            client_hardware_address: EthernetAddress([2; 6]),
+            client_ip: Ipv4Addr::UNSPECIFIED,
+            your_ip: Ipv4Addr::UNSPECIFIED,
+            server_ip: Ipv4Addr::UNSPECIFIED,
+            router: None,
+            subnet_mask: None,
+            relay_agent_ip: Ipv4Addr::UNSPECIFIED,
+            broadcast: true,
+            requested_ip: wanted,
+            client_identifier: None,
+            server_identifier: None,
+            parameter_request_list: None,
+            dns_servers: None,
+            max_size: None,
+            lease_duration: None,
+            renew_duration: None,
+            rebind_duration: None,
+            additional_options: &[],
+        };
+        let mut bytes = vec![0; repr.buffer_len()];
+        repr.emit(&mut DhcpPacket::new_unchecked(&mut bytes[..]))
+            .unwrap();
+        let from = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 68);
+        let to = SocketAddrV4::new(Ipv4Addr::BROADCAST, 67);
+        datagram(([2; 6], from), ([0xff; 6], to), &bytes)
+    };
+    let answers = [
+        (Kind::Discover, None, Kind::Offer),
+        (Kind::Request, Some(SERVER), Kind::Ack),
+        (Kind::Request, Some(Ipv4Addr::LOCALHOST), Kind::Nak),
+    ];
+    for (kind, wanted, answer) in answers {
+        theirs.send(&ask(kind, wanted));
+        theirs.pump(Duration::ZERO);
+        peer.poll();
+        peer.poll();
+        let (from, to, bytes) = datagram_in(&theirs.recv(LIMIT).unwrap()).unwrap();
+        assert_eq!((from.port(), to.port()), (67, 68));
+        let packet = DhcpPacket::new_checked(bytes.as_slice()).unwrap();
+        let got = DhcpRepr::parse(&packet).unwrap();
+        assert_eq!((got.message_type, got.transaction_id), (answer, 99));
+        let gives = answer != Kind::Nak;
+        assert_eq!(got.router, gives.then_some(Ipv4Addr::new(10, 0, 2, 2)));
+        assert_eq!(
+            got.subnet_mask,
+            gives.then_some(Ipv4Addr::new(255, 255, 255, 0))
+        );
+        assert_eq!(got.your_ip == SERVER, gives);
+    }
+    assert_eq!(peer.leases(), 1);
+}
+
 /// The same seed, the same faults; nothing is held for ever.
 #[test]
 fn faults_repeat() {

@@ -12,6 +12,7 @@
 mod bad_input;
 mod boots;
 mod burden;
+mod cable;
 mod channels;
 mod clocks;
 mod differential;
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
         exit_rules::cases(),
         disk::cases(),
         net::cases(),
+        cable::cases(),
         hangs::cases(),
     ];
     let (late, soon): (Vec<Case>, Vec<Case>) = cases
