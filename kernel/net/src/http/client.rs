@@ -20,6 +20,11 @@ const INTERIM_MOST: usize = 16;
 const BODY_BUFFER: usize = 16 << 10;
 
 /// Why there is no response, or no more of it.
+///
+/// ```
+/// let error = net::http::GetError::CutOff;
+/// assert_eq!(error.to_string(), "the response was cut off");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GetError {
     /// Host or target cannot stand in a request.
@@ -65,6 +70,19 @@ impl embedded_io::Error for GetError {
 }
 
 /// A response whose body is still to be read, through `embedded_io::Read`.
+///
+/// ```
+/// use embedded_io::Read;
+/// # fn f<S: Read>(mut reply: net::http::Reply<S>) -> Result<(), net::http::GetError> {
+/// let mut piece = [0; 4096];
+/// loop {
+///     match reply.read(&mut piece)? {
+///         0 => break, // all of it has come, or it would have been an error
+///         n => print!("{}", piece[..n].escape_ascii()),
+///     }
+/// }
+/// # Ok(()) }
+/// ```
 pub struct Reply<'s, S> {
     stream: &'s mut S,
     input: Input,

@@ -4,6 +4,11 @@ use super::bytes::elements;
 use super::refusal::Refusal;
 
 /// A version of HTTP.
+///
+/// ```
+/// use net::http::Version;
+/// assert!(Version::Http10 < Version::Http11);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// HTTP/1.0: a connection ends after a response, unless both sides say otherwise.

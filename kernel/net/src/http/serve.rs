@@ -85,7 +85,14 @@ impl Shutdown {
     }
 }
 
-/// A connection that was accepted and waits to be served, by a goroutine of its own.
+/// A connection that was accepted and waits to be served, by a goroutine of its own. Dropped, it is closed unserved.
+///
+/// ```
+/// # use net::http::{Handler, Stream, Task};
+/// fn busy<S: Stream, H: Handler>(tasks: Vec<Task<S, H>>) -> usize {
+///     tasks.into_iter().map(Task::run).filter(|outcome| outcome.requests > 0).count()
+/// }
+/// ```
 pub struct Task<S, H> {
     server: Arc<Server<H>>,
     stream: S,

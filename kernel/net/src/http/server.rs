@@ -13,6 +13,13 @@ use core::sync::atomic::AtomicUsize;
 use embedded_io::ErrorKind;
 
 /// How a connection ended.
+///
+/// ```
+/// use net::http::End;
+/// fn is_the_peers_fault(end: End) -> bool {
+///     matches!(end, End::Refused(_) | End::Broken(_))
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The peer closed it between two requests.
@@ -32,6 +39,12 @@ pub enum End {
 }
 
 /// What became of a connection.
+///
+/// ```
+/// fn log(outcome: net::http::Outcome) {
+///     log::info!("{} requests, then {:?}", outcome.requests, outcome.end);
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Requests that got to the handler.

@@ -4,6 +4,10 @@ use core::time::Duration;
 use embedded_io::{Error as _, ErrorKind, Read, Write};
 
 /// One of a stream's two directions.
+///
+/// ```
+/// assert_ne!(net::http::Side::Read, net::http::Side::Write);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// What the peer sends.
@@ -44,6 +48,7 @@ pub enum Side {
 /// # }
 /// // … Read and Write …
 /// impl Stream for Tcp {
+///     // The host limits each call; a deadline would be better, and is what the kernel has.
 ///     fn deadline(&mut self, side: Side, within: Option<Duration>) {
 ///         let _ = match side {
 ///             Side::Read => self.0.set_read_timeout(within),
