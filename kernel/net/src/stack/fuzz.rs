@@ -7,8 +7,7 @@ const INPUTS: u64 = 250_000;
 
 /// Calls `check` with `seeds`, damaged in ways that follow from the run's seed.
 pub fn run(seeds: &[Vec<u8>], mut check: impl FnMut(&mut Vec<u8>)) {
-    let wanted = std::env::var("RINGO_FUZZ").ok();
-    let inputs = wanted.map_or(INPUTS, |n| n.parse().expect("RINGO_FUZZ is a number"));
+    let inputs = inputs();
     let mut rng = Rng::new(inputs);
     let mut input = Vec::new();
     for i in 0..inputs {
@@ -21,7 +20,14 @@ pub fn run(seeds: &[Vec<u8>], mut check: impl FnMut(&mut Vec<u8>)) {
     }
 }
 
-fn damage(input: &mut Vec<u8>, rng: &mut Rng) {
+/// How many inputs a test takes in.
+pub fn inputs() -> u64 {
+    let wanted = std::env::var("RINGO_FUZZ").ok();
+    wanted.map_or(INPUTS, |n| n.parse().expect("RINGO_FUZZ is a number"))
+}
+
+/// Damages one place.
+pub fn damage(input: &mut Vec<u8>, rng: &mut Rng) {
     let len = input.len() as u32;
     if len == 0 {
         return input.push(rng.next_u64() as u8);

@@ -140,6 +140,16 @@ impl<U> Tcp<U> {
         self.demux.lock().slots.len()
     }
 
+    /// With which number we have answered a SYN from `port`.
+    #[cfg(test)]
+    pub fn half_number(&self, port: u16) -> Option<u32> {
+        let demux = self.demux.lock();
+        demux.slots.iter().find_map(|(tuple, slot)| match slot {
+            demux::Slot::Half(half) if tuple.remote.port() == port => Some(half.opening.ours),
+            _ => None,
+        })
+    }
+
     /// What was last received of an ended connection from `port`.
     #[cfg(test)]
     pub fn remembered(&self, port: u16) -> Option<u32> {

@@ -1,10 +1,13 @@
 //! Two stacks on a wire made by hand.
 
 mod addressing;
+mod asked;
 mod datagrams;
 mod faults;
+mod hostile;
 mod leases;
 mod lives;
+mod many;
 mod streams;
 mod talk;
 pub(crate) mod wire;

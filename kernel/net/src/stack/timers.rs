@@ -70,6 +70,11 @@ impl<U> Timers<U> {
         target
     }
 
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.heap.lock().len()
+    }
+
     pub fn next_ns(&self) -> u64 {
         self.next_ns.load(Relaxed)
     }

@@ -53,7 +53,7 @@ impl<U> Listening<U> {
 #[derive(Clone, Copy)]
 pub(crate) struct Half {
     pub listener: u64,
-    opening: Opening,
+    pub opening: Opening,
     tries: u32,
     again_ns: u64,
 }

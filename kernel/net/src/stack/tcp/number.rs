@@ -52,3 +52,61 @@ pub(super) fn seed_for(number: u32) -> u64 {
 pub(super) fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{first, seed_for};
+    use crate::stack::secret::Secret;
+    use crate::stack::tcp::Tuple;
+    use base::Rng;
+    use smoltcp::iface::{Config, Interface, SocketSet};
+    use smoltcp::phy::{Device, Loopback, Medium, RxToken};
+    use smoltcp::socket::tcp::{Socket, SocketBuffer};
+    use smoltcp::time::Instant;
+    use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, TcpPacket};
+
+    /// The number of the SYN that smoltcp sends with that seed.
+    fn number_of(seed: u64) -> u32 {
+        let mut device = Loopback::new(Medium::Ip);
+        let mut config = Config::new(HardwareAddress::Ip);
+        config.random_seed = seed;
+        let mut iface = Interface::new(config, &mut device, Instant::ZERO);
+        let ip = IpAddress::v4(10, 0, 0, 1);
+        iface.update_ip_addrs(|a| a.push(IpCidr::new(ip, 32)).unwrap());
+        let buffer = || SocketBuffer::new(vec![0; 64]);
+        let mut set = SocketSet::new(vec![]);
+        let handle = set.add(Socket::new(buffer(), buffer()));
+        let socket = set.get_mut::<Socket<'_>>(handle);
+        let to = (IpAddress::v4(10, 0, 0, 2), 80);
+        socket.connect(iface.context(), to, (ip, 1)).unwrap();
+        iface.poll_egress(Instant::ZERO, &mut device, &mut set);
+        let (syn, _) = device.receive(Instant::ZERO).unwrap();
+        syn.consume(|p| TcpPacket::new_unchecked(&p[20..]).seq_number().0 as u32)
+    }
+
+    #[test]
+    fn connections_begin_where_they_are_told() {
+        let mut rng = Rng::new(1);
+        let some = [0, 1, 0x7fff_ffff, 0x8000_0000, u32::MAX];
+        for number in some
+            .into_iter()
+            .chain((0..500).map(|_| rng.next_u64() as u32))
+        {
+            assert_eq!(number_of(seed_for(number)), number)
+        }
+    }
+
+    /// Numbers of one 4-tuple rise; those of two have nothing to do with each other.
+    #[test]
+    fn first_numbers() {
+        let secret = Secret::new(7, 1);
+        let tuple = |port| Tuple {
+            local: std::net::SocketAddrV4::new([10, 0, 0, 1].into(), port),
+            remote: std::net::SocketAddrV4::new([10, 0, 0, 2].into(), 80),
+        };
+        let at = |port, ns| first(&secret, &tuple(port), ns);
+        assert_eq!(at(1, 4_000_000).wrapping_sub(at(1, 0)), 1000);
+        let near = (0..1000).filter(|&p| at(p, 0).abs_diff(at(p + 1, 0)) < 1 << 20);
+        assert!(near.count() < 10)
+    }
+}
