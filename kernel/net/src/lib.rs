@@ -10,6 +10,8 @@
 //! | frames that come, frames that go | `device/receive.rs` `device/transmit.rs` |
 //! | TCP/IP: the whole, and what lies where | `stack.rs` |
 //! | Ethernet, ARP, IPv4, packets to oneself | `stack/ether.rs` `stack/arp.rs` `stack/ipv4.rs` `stack/looped.rs` |
+//! | TCP: whose is a segment, how a connection is run | `stack/tcp.rs` `stack/tcp/demux.rs` `stack/tcp/pump.rs` |
+//! | TCP: who listens, floods, what has ended | `stack/tcp/listen.rs` `stack/tcp/cookie.rs` `stack/tcp/timewait.rs` |
 //! | ICMP, UDP | `stack/icmp.rs` `stack/udp.rs` `stack/limit.rs` |
 //! | an address from the network, names | `stack/dhcp.rs` `stack/dns.rs` |
 //! | what falls due, why something was dropped | `stack/timers.rs` `stack/stats.rs` |
@@ -23,6 +25,4 @@ pub mod device;
 pub mod http;
 pub mod ring;
 #[cfg(not(ringo_loom))]
-// What has no caller yet is what TCP, UDP and ICMP are built on.
-#[allow(dead_code)]
 pub mod stack;

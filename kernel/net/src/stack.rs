@@ -130,6 +130,11 @@ impl<U> Stack<U> {
         net.run_looped()
     }
 
+    /// TCP connections, those that are half-open or remembered included.
+    pub fn connections(&self) -> usize {
+        self.tcp.slots()
+    }
+
     /// Does anybody wait for room in the card?
     pub fn is_starving(&self) -> bool {
         self.tcp.is_starving() || !self.udp_waits.lock().is_empty()

@@ -129,7 +129,7 @@ fn a_flood() {
     };
     flood(&mut world, SYNS);
     let stats = |world: &World, c| world.b.stack.stats.get(c);
-    assert_eq!(world.b.stack.tcp.slots(), half_open);
+    assert_eq!(world.b.stack.connections(), half_open);
     assert!(
         world.b.stack.timers.len() < 2 * half_open,
         "{}",
@@ -164,7 +164,7 @@ fn a_flood() {
     }
     // And those who do not are forgotten.
     world.run(120 * SECOND);
-    assert_eq!(world.b.stack.tcp.slots(), 0);
+    assert_eq!(world.b.stack.connections(), 0);
     assert!(stats(&world, Counter::HalfTimedOut) >= half_open as u64);
     assert_eq!(world.b.stack.next_deadline_ns(), NEVER)
 }
@@ -219,7 +219,7 @@ fn closed_with_some_in_the_queue() {
         matches!(late.connected(), Err(TcpError::Reset | TcpError::Refused))
             || late.connected().is_ok()
     );
-    assert_eq!(world.b.stack.tcp.slots(), 0)
+    assert_eq!(world.b.stack.connections(), 0)
 }
 
 #[test]
@@ -234,10 +234,10 @@ fn half_open_and_reset_or_overtaken() {
     };
     put(&mut world, TcpControl::Syn, seq, None);
     put(&mut world, TcpControl::Rst, seq + 2, None); // not its number
-    assert_eq!(world.b.stack.tcp.slots(), 1);
+    assert_eq!(world.b.stack.connections(), 1);
     put(&mut world, TcpControl::Rst, seq + 1, None);
     assert_eq!(
-        (world.b.stack.tcp.slots(), get(&world, Counter::HalfReset)),
+        (world.b.stack.connections(), get(&world, Counter::HalfReset)),
         (0, 1)
     );
     put(&mut world, TcpControl::Syn, seq, None);

@@ -168,7 +168,7 @@ fn damaged_frames() {
         settle(&mut stage.a, &mut stage.b, stage.now_ns);
         stage.tick(1000 * MS)
     }
-    let left = [&stage.a, &stage.b].map(|h| (h.stack.tcp.slots(), h.stack.next_deadline_ns()));
+    let left = [&stage.a, &stage.b].map(|h| (h.stack.connections(), h.stack.next_deadline_ns()));
     assert_eq!(left, [(0, NEVER); 2])
 }
 

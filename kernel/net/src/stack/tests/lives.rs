@@ -12,7 +12,7 @@ const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 
 fn slots(world: &World) -> [usize; 2] {
-    [&world.a, &world.b].map(|h| h.stack.tcp.slots())
+    [&world.a, &world.b].map(|h| h.stack.connections())
 }
 
 fn ask(world: &mut World, to: &str) -> (Conn<Told>, Arc<Told>) {

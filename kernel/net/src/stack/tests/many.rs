@@ -62,7 +62,7 @@ fn a_round_costs_the_same_among_ten_thousand() {
         for (i, pair) in pairs.iter().enumerate() {
             round(&mut a, &mut b, pair, i as u8, now_ns)
         }
-        assert_eq!((a.stack.tcp.slots(), b.stack.tcp.slots()), (n, n));
+        assert_eq!((a.stack.connections(), b.stack.connections()), (n, n));
         least
     });
     println!("a byte there and back at 10, 1,000, 10,000 connections: {costs:?} ns");
@@ -146,5 +146,5 @@ fn several_cpus_at_once() {
     let mut card = super::wire::Card::new();
     listener.close(stack, now(), &mut card);
     stack.tick(now() + 1_000_000_000_000, &mut card);
-    assert_eq!((stack.tcp.slots(), card.sent.len()), (0, 0))
+    assert_eq!((stack.connections(), card.sent.len()), (0, 0))
 }

@@ -19,7 +19,7 @@ fn a_conversation() {
     );
     world.run(2 * SECOND);
     println!("{} frames", world.frames);
-    let slots = |w: &World| [&w.a, &w.b].map(|h| h.stack.tcp.slots());
+    let slots = |w: &World| [&w.a, &w.b].map(|h| h.stack.connections());
     // One of them remembers, for a minute.
     assert_eq!(slots(&world).iter().sum::<usize>(), 1);
     world.run(70 * SECOND);
