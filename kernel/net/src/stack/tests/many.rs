@@ -7,8 +7,11 @@ use base::Rng;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Both ends of a connection.
+type Pair = (Conn<Told>, Conn<Told>);
+
 /// Two hosts with `n` connections between them.
-fn connected(n: usize) -> (Host, Host, Vec<(Conn<Told>, Conn<Told>)>) {
+fn connected(n: usize) -> (Host, Host, Vec<Pair>) {
     let host = |ip| Host::with(ip, |c| (c.tcp.recv_bytes, c.tcp.send_bytes) = (512, 512));
     let (mut a, mut b) = (host(A), host(B));
     let listener = b
@@ -29,7 +32,7 @@ fn connected(n: usize) -> (Host, Host, Vec<(Conn<Told>, Conn<Told>)>) {
 }
 
 /// A byte there and back; all that it brings about.
-fn round(a: &mut Host, b: &mut Host, pair: &(Conn<Told>, Conn<Told>), byte: u8, now_ns: u64) {
+fn round(a: &mut Host, b: &mut Host, pair: &Pair, byte: u8, now_ns: u64) {
     let (ours, theirs) = pair;
     let mut got = [0; 2];
     assert_eq!(ours.send(&a.stack, &[byte], now_ns, &mut a.card), Ok(1));
