@@ -146,23 +146,32 @@ impl<U> Net<'_, U> {
 
     /// A second has passed since `hop` was asked.
     pub(super) fn ask_again(&mut self, hop: Ipv4Addr) {
-        {
+        let lost = {
             let mut table = self.stack.arp.lock();
             let Some(n) = table.find(hop).filter(|n| !n.waiting.is_empty()) else {
                 return;
             };
             n.tries += 1;
             n.asked_ns = self.now_ns;
-            if n.tries > TRIES {
+            let gives_up = n.tries > TRIES;
+            if gives_up {
                 n.tries = 0;
-                let lost = mem::take(&mut n.waiting).len() as u64;
-                return self.stack.stats.add(Counter::ArpNoAnswer, lost);
+                mem::take(&mut n.waiting)
+            } else {
+                Vec::new()
             }
+        };
+        if lost.is_empty() {
+            self.ask(hop);
+            let again_ns = self.now_ns + AGAIN_NS;
+            return self.stack.timers.remind(again_ns, Target::Neighbour(hop));
         }
-        self.ask(hop);
         self.stack
-            .timers
-            .remind(self.now_ns + AGAIN_NS, Target::Neighbour(hop))
+            .stats
+            .add(Counter::ArpNoAnswer, lost.len() as u64);
+        for packet in lost {
+            self.tcp_undeliverable(&packet)
+        }
     }
 
     pub(super) fn arp_came(&mut self, bytes: &[u8]) {

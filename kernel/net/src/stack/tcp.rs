@@ -18,6 +18,7 @@ mod pump;
 mod reset;
 mod segment;
 mod timewait;
+mod undeliverable;
 mod wire;
 
 pub use api::{Conn, Listener};

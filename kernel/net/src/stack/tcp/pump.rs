@@ -323,7 +323,8 @@ impl<U> Inner<U> {
     /// Receiving would not block.
     pub fn is_readable(&mut self) -> bool {
         let opening = self.is_opening();
-        self.socket().can_recv() || !opening && !self.socket().may_recv()
+        let has_ended = self.error.is_some() || !opening && !self.socket().may_recv();
+        has_ended || self.socket().can_recv()
     }
 
     /// Sending would not block, or there is that much room that it is worth while (as Linux: a third).

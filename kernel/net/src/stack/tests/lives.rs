@@ -1,7 +1,7 @@
 //! How connections end, and what is left of them.
 
 use super::streams::{End, connect, run};
-use super::wire::{Host, Told};
+use super::wire::{A, B, Host, Told};
 use super::world::{Side, World};
 use crate::stack::tcp::{Conn, TcpError};
 use crate::stack::{Counter, NEVER};
@@ -100,18 +100,39 @@ fn nobody_listens() {
 #[test]
 fn nobody_is_there() {
     let mut world = World::new(1);
-    let before = world.now_ns;
     let (conn, told) = ask(&mut world, "10.0.0.77:80");
-    world.run(1000 * SECOND);
+    // ARP asks thrice.
+    world.run(4 * SECOND);
+    assert_eq!(conn.connected(), Err(TcpError::Unreachable));
+    let now = world.now_ns;
+    let received = conn.recv(&world.a.stack, &mut [0], now, &mut world.a.card);
+    assert_eq!(received, Err(TcpError::Unreachable));
+    assert_eq!((told.closed.load(Relaxed), slots(&world)), (1, [0, 0]));
+    assert!(world.a.stack.stats.get(Counter::ArpNoAnswer) > 0 && world.resets == 0);
+    assert_eq!(world.a.stack.next_deadline_ns(), NEVER)
+}
+
+/// One that is there, and says nothing.
+#[test]
+fn nobody_says_anything() {
+    let a = Host::with(A, |c| c.tcp.connect_ns = 30 * SECOND);
+    let mut world = World::of(a, Host::new(B), 1);
+    let (a, _b) = connect(&mut world, 0, 0);
+    let now = world.now_ns;
+    a.conn.abort(&world.a.stack, now, &mut world.a.card);
+    world.run(SECOND);
+    let (conn, told) = ask(&mut world, "10.0.0.2:81");
+    world.faults.lost = 1000;
+    world.run(29 * SECOND);
+    assert_eq!(conn.connected(), Err(TcpError::WouldBlock));
+    world.run(2 * SECOND);
     assert_eq!(conn.connected(), Err(TcpError::TimedOut));
     assert_eq!(told.closed.load(Relaxed), 1);
-    // The answer came after what the configuration says, and nothing is left.
-    assert!(world.a.stack.next_deadline_ns() == NEVER && before < world.now_ns);
+    assert_eq!(world.a.stack.stats.get(Counter::TcpTimedOut), 1);
     assert_eq!(
-        (slots(&world), world.a.stack.stats.get(Counter::TcpTimedOut)),
-        ([0, 0], 1)
-    );
-    assert!(world.a.stack.stats.get(Counter::ArpNoAnswer) > 2)
+        (slots(&world), world.a.stack.next_deadline_ns()),
+        ([0, 0], NEVER)
+    )
 }
 
 /// Closed with something that nobody has received: the other side learns that it was in vain.
