@@ -109,6 +109,8 @@ fn nobody_is_there() {
     assert_eq!(received, Err(TcpError::Unreachable));
     assert_eq!((told.closed.load(Relaxed), slots(&world)), (1, [0, 0]));
     assert!(world.a.stack.stats.get(Counter::ArpNoAnswer) > 0 && world.resets == 0);
+    // Reminders that nobody needs any more pass.
+    world.run(200 * SECOND);
     assert_eq!(world.a.stack.next_deadline_ns(), NEVER)
 }
 
