@@ -8,6 +8,7 @@ mod hostile;
 mod leases;
 mod lives;
 mod many;
+mod silence;
 mod streams;
 mod talk;
 pub(crate) mod wire;

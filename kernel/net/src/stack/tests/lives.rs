@@ -1,21 +1,21 @@
 //! How connections end, and what is left of them.
 
 use super::streams::{End, connect, run};
-use super::wire::{A, B, Host, Told};
+use super::wire::{Host, Told};
 use super::world::{Side, World};
+use crate::stack::Counter;
 use crate::stack::tcp::{Conn, TcpError};
-use crate::stack::{Counter, NEVER};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 
-fn slots(world: &World) -> [usize; 2] {
+pub(super) fn slots(world: &World) -> [usize; 2] {
     [&world.a, &world.b].map(|h| h.stack.connections())
 }
 
-fn ask(world: &mut World, to: &str) -> (Conn<Told>, Arc<Told>) {
+pub(super) fn ask(world: &mut World, to: &str) -> (Conn<Told>, Arc<Told>) {
     let told = Arc::<Told>::default();
     let now = world.now_ns;
     let Host { stack, card } = &mut world.a;
@@ -25,19 +25,19 @@ fn ask(world: &mut World, to: &str) -> (Conn<Told>, Arc<Told>) {
     (conn, told)
 }
 
-fn close(world: &mut World, end: End) {
+pub(super) fn close(world: &mut World, end: End) {
     let now = world.now_ns;
     let Host { stack, card } = world.host(end.side);
     end.conn.close(stack, now, card)
 }
 
-fn recv(world: &mut World, end: &End) -> Result<usize, TcpError> {
+pub(super) fn recv(world: &mut World, end: &End) -> Result<usize, TcpError> {
     let now = world.now_ns;
     let Host { stack, card } = world.host(end.side);
     end.conn.recv(stack, &mut [0; 100], now, card)
 }
 
-fn send(world: &mut World, end: &End, bytes: usize) -> Result<usize, TcpError> {
+pub(super) fn send(world: &mut World, end: &End, bytes: usize) -> Result<usize, TcpError> {
     let now = world.now_ns;
     let Host { stack, card } = world.host(end.side);
     end.conn.send(stack, &vec![7; bytes], now, card)
@@ -95,46 +95,6 @@ fn nobody_listens() {
     // To oneself as well.
     let (conn, _) = ask(&mut world, "127.0.0.1:81");
     assert_eq!(conn.connected(), Err(TcpError::Refused))
-}
-
-#[test]
-fn nobody_is_there() {
-    let mut world = World::new(1);
-    let (conn, told) = ask(&mut world, "10.0.0.77:80");
-    // ARP asks thrice.
-    world.run(4 * SECOND);
-    assert_eq!(conn.connected(), Err(TcpError::Unreachable));
-    let now = world.now_ns;
-    let received = conn.recv(&world.a.stack, &mut [0], now, &mut world.a.card);
-    assert_eq!(received, Err(TcpError::Unreachable));
-    assert_eq!((told.closed.load(Relaxed), slots(&world)), (1, [0, 0]));
-    assert!(world.a.stack.stats.get(Counter::ArpNoAnswer) > 0 && world.resets == 0);
-    // Reminders that nobody needs any more pass.
-    world.run(200 * SECOND);
-    assert_eq!(world.a.stack.next_deadline_ns(), NEVER)
-}
-
-/// One that is there, and says nothing.
-#[test]
-fn nobody_says_anything() {
-    let a = Host::with(A, |c| c.tcp.connect_ns = 30 * SECOND);
-    let mut world = World::of(a, Host::new(B), 1);
-    let (a, _b) = connect(&mut world, 0, 0);
-    let now = world.now_ns;
-    a.conn.abort(&world.a.stack, now, &mut world.a.card);
-    world.run(SECOND);
-    let (conn, told) = ask(&mut world, "10.0.0.2:81");
-    world.faults.lost = 1000;
-    world.run(29 * SECOND);
-    assert_eq!(conn.connected(), Err(TcpError::WouldBlock));
-    world.run(2 * SECOND);
-    assert_eq!(conn.connected(), Err(TcpError::TimedOut));
-    assert_eq!(told.closed.load(Relaxed), 1);
-    assert_eq!(world.a.stack.stats.get(Counter::TcpTimedOut), 1);
-    assert_eq!(
-        (slots(&world), world.a.stack.next_deadline_ns()),
-        ([0, 0], NEVER)
-    )
 }
 
 /// Closed with something that nobody has received: the other side learns that it was in vain.
@@ -221,67 +181,6 @@ fn closed_and_forgotten() {
         assert_eq!(slots(&world)[0], 0);
         drop(b)
     }
-}
-
-#[test]
-fn a_silent_end_is_noticed_when_it_is_asked() {
-    let mut world = World::new(1);
-    let (a, b) = connect(&mut world, 0, 0);
-    let now = world.now_ns;
-    a.conn
-        .set_keepalive(&world.a.stack, Some(15 * SECOND), now, &mut world.a.card);
-    let before = world.frames;
-    world.run(150 * SECOND);
-    // Ten questions and answers, and one at once.
-    let asked = world.frames - before;
-    assert!((20..=24).contains(&asked), "{asked}");
-    assert_eq!(recv(&mut world, &a), Err(TcpError::WouldBlock));
-    world.faults.lost = 1000;
-    world.run(135 * SECOND);
-    assert_eq!(a.conn.error(), None);
-    world.run(30 * SECOND);
-    assert_eq!(recv(&mut world, &a), Err(TcpError::TimedOut));
-    assert_eq!(a.told.closed.load(Relaxed), 1);
-    // The other side has not asked, and does not know.
-    assert_eq!(recv(&mut world, &b), Err(TcpError::WouldBlock));
-    // When it says something it learns.
-    world.faults.lost = 0;
-    assert_eq!(send(&mut world, &b, 1), Ok(1));
-    world.run(SECOND);
-    assert_eq!(recv(&mut world, &b), Err(TcpError::Reset))
-}
-
-/// Days of silence are nobody's fault.
-#[test]
-fn idle_connections_live() {
-    let mut world = World::new(1);
-    let (a, b) = connect(&mut world, 10, 10);
-    let frames = world.frames;
-    world.run(1_000_000 * SECOND);
-    assert_eq!(world.frames, frames);
-    let mut ends = [a, b];
-    run(&mut world, &mut ends);
-    assert_eq!(
-        ends.each_ref().map(|e| (e.received, e.error)),
-        [(10, None); 2]
-    )
-}
-
-/// Data that nobody acknowledges for a quarter of an hour.
-#[test]
-fn an_end_that_is_gone() {
-    let mut world = World::new(1);
-    let (a, _b) = connect(&mut world, 0, 0);
-    world.faults.lost = 1000;
-    assert_eq!(send(&mut world, &a, 10), Ok(10));
-    let before = world.frames;
-    world.run(899 * SECOND);
-    assert_eq!(a.conn.error(), None);
-    world.run(60 * SECOND);
-    assert_eq!(recv(&mut world, &a), Err(TcpError::TimedOut));
-    // It was sent again with ever longer pauses, not a thousand times; ARP asks thrice for each.
-    let again = world.frames - before;
-    assert!((10..80).contains(&again), "{again}")
 }
 
 /// Receiving was shut: what comes disappears, and the window stays open.
