@@ -6,11 +6,12 @@ use std::net::SocketAddrV4;
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
 const PORT: u16 = 7;
 
-fn server(wire: Wire, seed: u64) -> Peer {
+fn server(wire: Wire, seed: u64, haste: u32) -> Peer {
     let setup = Setup {
         mac: [0x52, 0x54, 0, 0, 0, 15],
         ip: SERVER,
         seed,
+        haste,
         ..Setup::default()
     };
     Peer::new(wire, setup)
@@ -33,7 +34,7 @@ fn both(
 ) -> [Tally; 2] {
     let (ours, theirs) = Wire::pair().unwrap();
     let server = std::thread::spawn(move || {
-        let mut peer = server(theirs, setup.seed + 1);
+        let mut peer = server(theirs, setup.seed + 1, setup.haste);
         serve(&mut peer).map(|()| peer)
     });
     let mut peer = Peer::new(ours, setup);
@@ -96,6 +97,7 @@ fn bad_cable() {
         from_machine: faults,
         to_machine: faults,
         seed: 11,
+        haste: 20,
         ..Setup::default()
     };
     let tallies = both(setup, |peer| talk(peer, 200_000), echo_once);
