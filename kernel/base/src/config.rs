@@ -3,9 +3,7 @@
 //! One parser for both sides: the runner checks `--set` before it boots, the kernel parses the same words again at
 //! start-up. Nothing here allocates, so it runs before there is a heap.
 //!
-//! A key whose mechanism is not there yet accepts only the value that describes today's behaviour and refuses the
-//! others in a line that says so. When a mechanism arrives, its line in [`KEYS`] and its default in
-//! [`Config::DEFAULT`] change, and nothing else here.
+//! A new key is a line in [`KEYS`], a field with its default in [`Config::DEFAULT`], and a line in `Config::store`.
 
 mod choices;
 mod error;
@@ -154,12 +152,6 @@ impl Config {
         };
         if !key.values.allow(value) {
             return Err(ConfigError::BadValue {
-                key,
-                value: Word::new(value),
-            });
-        }
-        if key.today.is_some_and(|today| today != value) {
-            return Err(ConfigError::NotYet {
                 key,
                 value: Word::new(value),
             });

@@ -2,7 +2,9 @@
 //! run, and jumps to the next timer when nothing can (Go: proc.go, `checkdead` with `faketime`).
 //!
 //! So sleeps take no time, a program's output depends on no speed, and an hour's timeout is tested in a millisecond.
-//! Slices, sysmon and everything else that is about CPUs goes by the machine's time all the same.
+//! Slices, sysmon and everything else that is about CPUs goes by the machine's time all the same. While a G waits for the network, and
+//! something may still come from there, the clock does not jump: if nothing else can run, it gets to the next timer at the
+//! machine's pace.
 
 use crate::m::M;
 use crate::p::P;
@@ -106,15 +108,31 @@ impl Sched {
 
     /// Every M is idle, and the caller's M is the last that went: the clock goes to the next timer.
     pub(crate) fn jump_clock(&self) {
-        let first_ns = self
-            .allp
-            .iter()
-            .map(|p| p.timers.first_live_ns())
-            .min()
-            .unwrap_or(NEVER);
-        if first_ns != NEVER {
+        self.jump_clock_to(self.first_timer_ns())
+    }
+
+    fn first_timer_ns(&self) -> u64 {
+        let first = self.allp.iter().map(|p| p.timers.first_live_ns()).min();
+        first.unwrap_or(NEVER)
+    }
+
+    fn jump_clock_to(&self, ns: u64) {
+        if ns != NEVER {
             // Release: pairs with the loads above.
-            self.virtual_ns.fetch_max(first_ns, AcqRel);
+            self.virtual_ns.fetch_max(ns, AcqRel);
         }
+    }
+
+    /// The same while a G waits for what a device may bring: the next timer comes when the machine's clock has gone on by as
+    /// much, or a read would have timed out before anything could be there to read. What `park` returns.
+    pub(crate) fn park_until_next_timer(&self, m: &M, deadline_ns: u64) -> bool {
+        let first_ns = self.first_timer_ns();
+        let ahead_ns = first_ns.saturating_sub(self.virtual_ns.load(Acquire));
+        let due_ns = arch::now_ns().saturating_add(ahead_ns);
+        let woken = self.park(m, deadline_ns.min(due_ns));
+        if !woken && arch::now_ns() >= due_ns {
+            self.jump_clock_to(first_ns)
+        }
+        woken
     }
 }

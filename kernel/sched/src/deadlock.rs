@@ -4,19 +4,38 @@ use crate::sched::{Global, Sched};
 use base::SpinGuard;
 use base::shim::Ordering::*;
 
+/// What a clock does that is not the machine's when all Ms are idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Jump {
+    /// Somebody is awake, or there is no such clock.
+    No,
+    /// It goes to the next timer, before which nothing can run.
+    Now,
+    /// It gets there when the machine's clock has gone on by as much: until then a device may bring something.
+    InItsTime,
+}
+
 impl Sched {
     /// Called by an M that has just put itself on the idle list, with the lock, which it releases. A waker takes an M off
     /// the list under the same lock, so "all are on it" means that nobody is awake and nobody is being woken.
     ///
-    /// True: nothing can run before the next timer, and the clock is one that jumps there.
-    pub(crate) fn checkdead(&self, gl: SpinGuard<'_, Global>) -> bool {
+    /// A G that waits for the network is no deadlock as long as something may come from there.
+    pub(crate) fn checkdead(&self, gl: SpinGuard<'_, Global>) -> Jump {
         let idle = gl.midle.count_ones();
         if idle < self.mcount() || !self.main_started.load(Relaxed) {
-            return false;
+            return Jump::No;
         }
+        let network = self.network_may_wake();
         // Nobody is awake, so nobody stops or sets timers meanwhile.
         if self.allp.iter().map(|p| p.timers.live()).sum::<i64>() != 0 {
-            return self.clock_is_virtual();
+            return match self.clock_is_virtual() {
+                false => Jump::No,
+                true if network => Jump::InItsTime,
+                true => Jump::Now,
+            };
+        }
+        if network {
+            return Jump::No;
         }
         let queued = !gl.runq.is_empty() || gl.trays.iter().any(|t| !t.is_empty());
         drop(gl);
@@ -38,9 +57,9 @@ impl Sched {
     }
     /// Models end when nobody is awake: they look at what was found then.
     #[cfg(any(ringo_loom, ringo_shuttle))]
-    fn dead(&self, _: &str) -> bool {
+    fn dead(&self, _: &str) -> Jump {
         self.stopping.store(true, Release);
         self.allm.iter().for_each(|m| self.notewakeup(m));
-        false
+        Jump::No
     }
 }

@@ -104,10 +104,11 @@ pub enum WaitReason {
     ProgramExit,
     SynctestRun,
     SynctestWait,
+    IoWait,
 }
 
 impl WaitReason {
-    const ALL: [WaitReason; 19] = [
+    const ALL: [WaitReason; 20] = [
         Self::None,
         Self::ChanReceiveNil,
         Self::ChanSendNil,
@@ -127,6 +128,7 @@ impl WaitReason {
         Self::ProgramExit,
         Self::SynctestRun,
         Self::SynctestWait,
+        Self::IoWait,
     ];
 }
 
@@ -152,6 +154,7 @@ impl core::fmt::Display for WaitReason {
             Self::ProgramExit => "program exit",
             Self::SynctestRun => "synctest.Run",
             Self::SynctestWait => "synctest.Wait",
+            Self::IoWait => "IO wait",
         })
     }
 }

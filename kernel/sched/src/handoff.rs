@@ -30,7 +30,7 @@ use crate::park::current;
 use crate::sched::{Global, Sched};
 use crate::schedule::m_on_g0;
 use crate::timers::NEVER;
-use base::config::Preempt;
+use base::config::{Netpoll, Preempt};
 use base::mutant::mutant;
 use base::shim::{Ordering::*, fence};
 use base::{PreemptGuard, SpinGuard};
@@ -360,7 +360,7 @@ impl Sched {
     }
 
     /// A P whose M can be told of timers: one that runs Gs, else one in a call, which serves its timers too.
-    fn running_p(&self) -> Option<&'static P> {
+    pub(crate) fn running_p(&self) -> Option<&'static P> {
         let mut all = self.allp.iter().filter(|p| p.is_running());
         let first = all.clone().next()?;
         let p = all.find(|p| p.call.load(Relaxed) == NONE).unwrap_or(first);
@@ -401,7 +401,8 @@ impl Sched {
     pub(crate) fn safe_point_in_call(&self, m: &M) {
         let Some(p) = m.oldp() else { return };
         let bits = arch::take_pending();
-        if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) == 0 {
+        let mut network = bits & arch::PENDING_DEVICE != 0 || self.netpoll.is_asked();
+        if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) == 0 && !network {
             if p.call.load(Relaxed) == call_by(m) {
                 self.arm(m, p) // timers may have come
             }
@@ -409,20 +410,51 @@ impl Sched {
         }
         let now_ns = arch::now_ns();
         self.served(m, now_ns);
+        network |= self.protocols_are_due(now_ns);
         if self.reenter(m, p) {
             if self.serve_clock(m, p, now_ns) {
                 m.over_in_call.store(true, Relaxed)
+            }
+            if network {
+                self.netpoll(m);
             }
             m.set_p(None);
             if !mutant("call_keeps_p") {
                 p.call.store(call_by(m), Release)
             }
+        } else {
+            self.serve_without_p(m, network)
         }
         self.sysmon(m, now_ns);
-        if p.call.load(Relaxed) == call_by(m) {
+        let keeps_p = p.call.load(Relaxed) == call_by(m);
+        if keeps_p && crate::INTERRUPTS {
             self.arm(m, p)
+        } else if self.cfg.netpoll == Netpoll::Block {
+            let own_ns = if keeps_p {
+                self.timer_deadline_ns(p)
+            } else {
+                NEVER
+            };
+            self.arm_idle(m, own_ns.min(self.earliest_timer())) // it may be about to halt
         } else {
             self.arm_idle(m, NEVER)
+        }
+    }
+
+    /// The P of the call is gone. An M that runs Gs looks at the network, or this one if there is none; where waits for the
+    /// network hold their Ms there may be none for timers either (`netpoll=block`).
+    #[cold]
+    fn serve_without_p(&self, m: &M, network: bool) {
+        if network && self.running_p().is_some_and(|p| p.call.load(Relaxed) == NONE) {
+            self.ask_netpoll()
+        } else if network {
+            self.netpoll(m);
+        }
+        if self.cfg.netpoll == Netpoll::Block {
+            let ps = self.allp.iter().take(self.procs() as usize);
+            for p in ps.filter(|p| !p.is_running()) {
+                self.run_timers_of(m, p);
+            }
         }
     }
 }

@@ -21,8 +21,10 @@
 //! * **I-IDLE-EMPTY** An idle P's run queue is empty: it is dropped only by its M after it found nothing, and only the
 //!   M that holds it puts into it.
 //! * **I-TIMEKEEPER** If an idle P has timers, some M is awake that will look at them before it halts, or the idle M
-//!   `poll_m` has its CPU's timer armed for the earliest of them.
+//!   `poll_m` has its CPU's timer armed for the earliest of them. The network's protocols have timers too (`netpoll.rs`): they count
+//!   as an idle P's, except that a G that sets one tells nobody. Its own CPU looks at them once a slice, and before it halts.
 
+use crate::deadlock::Jump;
 use crate::m::{M, count};
 use crate::p::P;
 use crate::sched::{Global, Sched};
@@ -152,7 +154,7 @@ impl Sched {
     fn drop_p_and_look_again(&self, m: &M, p: &'static P) -> bool {
         let spins = m.spinning.load(Relaxed);
         let mut gl = self.lock.lock();
-        if !gl.runq.is_empty() {
+        if !gl.runq.is_empty() || self.netpoll.is_asked() {
             return false;
         }
         if self.gcwaiting.load(Relaxed) && !mutant("drop_while_stopping") {
@@ -191,12 +193,13 @@ impl Sched {
         work && self.take_idle_p(m, true)
     }
 
-    /// Does a G wait in the global queue, or on a P from which one may be stolen?
+    /// Does a G wait in the global queue, or on a P from which one may be stolen, or is the network to be looked at?
     fn work_anywhere(&self) -> bool {
         // Acquire: pairs with the store in `globrunqget_batch`: Gs that left the global queue are seen in a ring, which is
         // looked at after it.
         let rings = self.cfg.steal != Steal::Off; // else what lies there is not this M's to take
         self.runqsize.load(Acquire) != 0
+            || self.netpoll.is_asked() && !mutant("poll_asked_is_no_work")
             || rings
                 && self
                     .allp
@@ -229,14 +232,15 @@ impl Sched {
         !(self.cpus_tick() && p.is_running())
     }
 
-    /// Earliest deadline that idle Ms have to watch.
-    fn earliest_timer(&self) -> u64 {
+    /// Earliest deadline that idle Ms have to watch: of timers, and of the network.
+    pub(crate) fn earliest_timer(&self) -> u64 {
         self.allp
             .iter()
             .filter(|p| self.watched_by_idle(p))
             .map(|p| self.timer_deadline_ns(p))
             .min()
             .unwrap_or(NEVER)
+            .min(self.netpoll_deadline_ns())
     }
 
     /// A timer was added that fires at `when_ns`. If only idle Ms watch over it and none wakes early enough, start one:
@@ -279,17 +283,24 @@ impl Sched {
             if tray {
                 self.wakep()
             }
-            let woken = if jumps {
-                self.jump_clock();
-                false
-            } else {
-                self.park(m, if keeps_time { deadline_ns } else { NEVER })
+            let deadline_ns_here = if keeps_time { deadline_ns } else { NEVER };
+            let woken = match jumps {
+                Jump::No => self.park(m, deadline_ns_here),
+                Jump::Now => {
+                    self.jump_clock();
+                    false
+                }
+                Jump::InItsTime => self.park_until_next_timer(m, deadline_ns_here),
             };
             if woken || !self.leave_idle_list(m) {
                 return;
             }
-            if self.take_idle_p(m, false) {
+            let asked = self.netpoll.is_asked();
+            if self.take_idle_p(m, asked) {
                 return;
+            }
+            if asked {
+                self.tell_busy()
             }
             deadline_ns = NEVER; // all Ps are busy: each looks after its own timers
         }
@@ -308,6 +319,7 @@ impl Sched {
     fn turn_round(&self, gl: &mut SpinGuard<'_, Global>, m: &M) -> Option<&'static P> {
         let work = self.needspinning.load(Relaxed) != 0
             || !gl.runq.is_empty()
+            || self.netpoll.is_asked() && !mutant("poll_asked_is_no_work")
             || m.tray_len.load(Relaxed) != 0 && !mutant("transit_ignores_tray");
         if !work || mutant("stopm_no_look") {
             return None;

@@ -9,7 +9,7 @@
 //! ```text
 //!   waits for                                     runs again if
 //!   nothing (nil channel, select without cases)   never
-//!   the clock, a stop of the world                always
+//!   the clock, the network, a stop of the world   always
 //!   a mutex whose owner is known                  the owner runs again
 //!   anything else                                 memory that somebody who runs can reach points to its stack
 //! ```
@@ -94,7 +94,7 @@ impl Kind {
         use WaitReason::*;
         match (status, wait) {
             (GStatus::Waiting, ChanReceiveNil | ChanSendNil | SelectNoCases) => Self::Never,
-            (GStatus::Waiting, Sleep | StoppingTheWorld | ProgramExit) => Self::Runs,
+            (GStatus::Waiting, Sleep | StoppingTheWorld | ProgramExit | IoWait) => Self::Runs,
             (GStatus::Waiting, SyncMutexLock) => match lock_owner() {
                 0 => Self::Pointers,
                 owner => Self::Owner(owner),

@@ -26,6 +26,7 @@
 //! | how a G is born and dies | `newproc` |
 //! | how a G stays on one CPU | `locked` |
 //! | what becomes of the P of a G that blocks its CPU | `handoff` |
+//! | how a G waits for the network, and who asks what has come | `polldesc` `pollwait` `polldeadline` `netpoll` |
 //! | what time it is for the program | `clock` `bubble` |
 //! | how a G loses its CPU | `preempt` `tick` `wakeup` `sysmon` |
 //! | how everybody stops at once, how Ps come and go | `stw` |
@@ -59,10 +60,14 @@ mod m;
 pub mod metrics;
 #[cfg(ringo_loom)]
 pub mod models;
+pub mod netpoll;
 mod newproc;
 mod p;
 mod park;
 pub mod policy;
+mod polldeadline;
+mod polldesc;
+mod pollwait;
 mod preempt;
 mod retake;
 mod runq;

@@ -259,6 +259,9 @@ impl Sched {
             pauses,
             mutex_wait_ns: k.mutex_wait_ns.load(Relaxed),
             lock_waits: base::lock_waits(),
+            netpoll_waiters: self.netpoll_waiters(),
+            netpolls: self.netpolls().0,
+            netpoll_readied: self.netpolls().1,
             cpu_user_ns: told(&k.user_told_ns, user_ns),
             cpu_idle_ns: idle_ns,
             cpu_halted_ns: halted_ns,
@@ -330,6 +333,12 @@ pub struct Metrics {
     /// How often and for how long CPUs have waited for locks of the kernel, by the locks' rank (Go: the profile of contended
     /// runtime locks). No G waits for one: its CPU does.
     pub lock_waits: [LockWaits; Rank::ALL.len()],
+    /// Gs that wait for the network.
+    pub netpoll_waiters: u32,
+    /// How often the network was asked what has come, and how many Gs that made ready.
+    pub netpolls: u64,
+    /// Gs that the network made ready.
+    pub netpoll_readied: u64,
     /// For how long Ps had an M: Gs, and the search for them (Go: `/cpu/classes/user`, what idle leaves over).
     pub cpu_user_ns: u64,
     /// For each P, for how long no M held it (Go: `/cpu/classes/idle`, the sum).

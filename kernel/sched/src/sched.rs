@@ -8,6 +8,7 @@ use crate::g::GRef;
 use crate::gqueue::GQueue;
 use crate::m::M;
 use crate::metrics::Measured;
+use crate::netpoll::Netpoll;
 use crate::p::P;
 use crate::schedtrace::SchedTrace;
 use crate::steal::StealOrder;
@@ -87,6 +88,7 @@ pub struct Sched {
     pub(crate) poll_until_ns: AtomicU64,
     /// The program's clock where it is not the machine's: `clock.rs`.
     pub(crate) virtual_ns: AtomicU64,
+    pub(crate) netpoll: Netpoll,
     pub(crate) sysmon: Sysmon,
     pub(crate) measured: Measured,
     pub(crate) schedtrace: SchedTrace,
@@ -153,6 +155,7 @@ impl Sched {
             npolling: AtomicU32::new(0),
             poll_until_ns: AtomicU64::new(NEVER),
             virtual_ns: AtomicU64::new(0),
+            netpoll: Netpoll::new(),
             sysmon: Sysmon::new(),
             measured: Measured::new(cpus),
             schedtrace: SchedTrace::new(&cfg),

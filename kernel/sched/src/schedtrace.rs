@@ -149,11 +149,12 @@ impl Sched {
         self.write_head(out, now_ns)?;
         writeln!(
             out,
-            " gcwaiting={} nmidlelocked={} stopwait={} sysmonwait={}",
+            " gcwaiting={} nmidlelocked={} stopwait={} sysmonwait={} netpollwaiters={}",
             self.gcwaiting.load(Relaxed),
             idle_locked.count(),
             self.stopwait.load(Relaxed),
-            self.sysmon.wait.load(Relaxed)
+            self.sysmon.wait.load(Relaxed),
+            self.netpoll_waiters()
         )?;
         self.ps().try_for_each(|p| self.write_p(out, p))?;
         self.ms().try_for_each(|m| write_m(out, m, lockedg[m.id()]))

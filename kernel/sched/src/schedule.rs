@@ -96,6 +96,9 @@ impl Sched {
             {
                 return Some(found);
             }
+            if self.netpoll_may_bring() && self.netpoll(m) != 0 {
+                continue;
+            }
             if self.procs() > 1 && (m.spinning.load(Relaxed) || self.may_spin()) {
                 if !m.spinning.load(Relaxed) {
                     self.become_spinning(m)
@@ -122,6 +125,9 @@ impl Sched {
             }
         } else if !p.timers.is_empty() {
             self.run_timers(m, p, self.timers_now_ns(arch::now_ns()));
+        }
+        if self.netpoll.is_asked() {
+            self.netpoll(m);
         }
         if cfg!(not(ringo_kernel)) && self.cfg.schedtrace != 0 {
             self.sysmon(m, arch::now_ns())

@@ -130,7 +130,7 @@ impl Sched {
     }
 
     /// Run what is due on `victim`, unless it looks after itself.
-    fn run_timers_of(&self, m: &M, victim: &P) -> bool {
+    pub(crate) fn run_timers_of(&self, m: &M, victim: &P) -> bool {
         if victim.timers.is_empty() || !self.watched_by_idle(victim) {
             return false;
         }

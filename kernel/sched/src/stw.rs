@@ -263,7 +263,10 @@ impl Sched {
     pub(crate) fn start_the_world(&self, m: &M) {
         self.pause_ends();
         let gl = self.lock.lock();
-        self.start_again(gl, m, u64::MAX)
+        self.start_again(gl, m, u64::MAX);
+        if self.netpoll.is_set() {
+            self.netpoll(m); // what came meanwhile
+        }
     }
 
     /// The Ps of the mask stand, and go on.

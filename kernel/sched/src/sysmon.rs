@@ -3,6 +3,7 @@
 //! * Ps whose Gs sit in long blocking calls: they are taken and handed on (`retake.rs`, `handoff.rs`).
 //! * A runnable G beside an idle P, or a timer that is overdue: an M is woken. With everything else right there are none;
 //!   the wake-up tests run without sysmon, since a safety net hides the holes (Go #60693).
+//! * The network, at which nobody has looked for 10 ms although somebody waits for it (Go #51651): `netpoll.rs`.
 //! * An M that was told to wake and has not: the interrupt may be lost. It is told again.
 //!
 //! It is work of CPU 0's timer: of the busy M0 in its safe points, or of the idle M0, which arms its timer for it as long as
@@ -133,6 +134,12 @@ impl Sched {
             return;
         }
         self.schedtrace_if_due(m, now_ns);
+        if self.cfg.sysmon && self.netpoll_is_late(now_ns) {
+            match m.p() {
+                Some(_) => _ = self.netpoll(m),
+                None => self.ask_netpoll(),
+            }
+        }
         if now_ns < self.next_look_ns() {
             return;
         }

@@ -76,7 +76,11 @@ impl Sched {
             self.served(m, now_ns);
             self.sysmon(m, now_ns);
         }
-        if bits & arch::PENDING_DEVICE != 0 || now_ns >= deadline_ns {
+        let device = bits & arch::PENDING_DEVICE != 0;
+        if device {
+            self.netpoll.ask()
+        }
+        if device || self.netpoll.is_asked() || now_ns >= deadline_ns {
             return true;
         }
         self.arm_idle(m, deadline_ns);
@@ -92,16 +96,24 @@ impl Sched {
         let bits = arch::take_pending();
         // A fault point asks for what the end of a slice does.
         let mut over = bits & arch::PENDING_PREEMPT != 0;
+        let mut network = bits & arch::PENDING_DEVICE != 0 || self.netpoll.is_asked();
         if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) != 0 {
             let now_ns = arch::now_ns();
             self.served(m, now_ns);
             over |= self.serve_clock(m, p, now_ns);
             self.sysmon(m, now_ns);
+            network |= self.protocols_are_due(now_ns)
+        }
+        if network {
+            self.netpoll(m);
         }
         let verdict = match self.look_at_woken(m, p) {
             _ if over => Verdict::SliceOver,
             verdict => verdict,
         };
+        if self.netpoll.is_asked() {
+            self.netpoll_again(m, arch::now_ns())
+        }
         self.arm(m, p); // also after a reschedule interrupt: timers may have been moved here
         verdict
     }

@@ -38,7 +38,7 @@ use core::panic::Location;
 
 /// What a timer does.
 pub trait Fire: Send + Sync {
-    /// It is due. Called on g0 with preemption off and the timer locked: may send without waiting, ready Gs and start
+    /// It is due. Called with preemption off and the timer locked, on g0 or by a G that has it fire: may send without waiting, ready Gs and start
     /// some, must not park nor touch the timer. False: the last time was not noticed yet, and this one is lost; there is no
     /// point in another before [`Timer::tick_taken`].
     fn fire(&self, now_ns: u64) -> bool;
@@ -142,6 +142,14 @@ impl Timer {
         }
     }
 
+    /// The same, which goes by the program's clock wherever it is made.
+    pub(crate) fn outside_bubbles(fire: Box<dyn Fire>) -> Timer {
+        Timer {
+            in_bubble: false,
+            ..Self::of(fire)
+        }
+    }
+
     /// Is `n` the number of its living entry? A stale entry stays stale.
     pub(crate) fn owns(&self, n: u64) -> bool {
         self.entry.load(Acquire) == n
@@ -238,6 +246,15 @@ impl Timer {
             return was_set;
         }
         self.fire.take_back() || was_set
+    }
+
+    /// As if it had been set and were due now.
+    pub(crate) fn fire_now(&self, now_ns: u64) {
+        let mut set = self.set.lock();
+        self.forget_entry(&mut set);
+        set.rests = false;
+        self.fire.take_back();
+        self.fire.fire(now_ns);
     }
 
     /// Would anybody be woken if it fired now?

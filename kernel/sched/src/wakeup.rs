@@ -97,6 +97,11 @@ impl Wakeup {
         self.check_ns.load(Relaxed)
     }
 
+    /// Owner: look again at `when_ns` at the latest.
+    pub fn look_again_by(&self, when_ns: u64) {
+        self.look_again(when_ns.min(self.check_ns()))
+    }
+
     /// Owner: a G was woken. A full queue gives it back.
     pub fn put_woken(&self, g: GRef) -> Result<(), GRef> {
         self.any.store(true, Relaxed);
@@ -210,7 +215,7 @@ impl Sched {
         } else {
             return Verdict::GiveWay;
         };
-        w.look_again(again_ns.min(w.check_ns()));
+        w.look_again_by(again_ns);
         Verdict::GoOn
     }
 

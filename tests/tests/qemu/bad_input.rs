@@ -35,9 +35,9 @@ const WRONG: &[(&str, &[&str], &[&str])] = &[
         &["slice_us", "from 20 to 1000000"],
     ),
     (
-        "not there yet",
-        &["hello", "--set", "netpoll=block"],
-        &["netpoll"],
+        "unknown way to wait",
+        &["hello", "--set", "netpoll=epoll"],
+        &["netpoll", "park, block or poll"],
     ),
     ("no CPU", &["hello", "--smp", "0"], &["--smp", "1..=64"]),
     (

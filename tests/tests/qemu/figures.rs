@@ -27,7 +27,7 @@ fn fits(line: &str, form: &str) -> bool {
 
 const HEAD: &str =
     "gomaxprocs=# idleprocs=# threads=# spinningthreads=# needspinning=# idlethreads=# runqueue=#";
-const DETAIL: &str = "gcwaiting=? nmidlelocked=# stopwait=# sysmonwait=?";
+const DETAIL: &str = "gcwaiting=? nmidlelocked=# stopwait=# sysmonwait=? netpollwaiters=#";
 const P: &str = "status=# schedtick=# syscalltick=# m=#|nil runqsize=# gfreecnt=# timerslen=#";
 const M: &str = "p=#|nil curg=#|nil mallocing=# throwing=# preemptoff= locks=# dying=# spinning=? blocked=? lockedg=#|nil";
 

@@ -24,13 +24,6 @@ pub enum ConfigError {
         /// What stands after the `=`.
         value: Word,
     },
-    /// A value that belongs to a mechanism which is not there yet.
-    NotYet {
-        /// The key.
-        key: &'static Key,
-        /// What stands after the `=`.
-        value: Word,
-    },
     /// `procs=` above `smp=`.
     MoreProcsThanCpus {
         /// Ps asked for.
@@ -56,14 +49,6 @@ impl fmt::Display for ConfigError {
                     f,
                     "{}={value} is not possible; {} takes {}",
                     key.name, key.name, key.values
-                )
-            }
-            ConfigError::NotYet { key, value } => {
-                let name = key.name;
-                write!(
-                    f,
-                    "{name}={value} is not there yet; today only {name}={}",
-                    key.today.unwrap_or("")
                 )
             }
             ConfigError::MoreProcsThanCpus { procs, smp } => {

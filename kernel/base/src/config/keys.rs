@@ -1,4 +1,4 @@
-//! The table of keys: what each accepts in the end, and what it accepts today.
+//! The table of keys and of what each accepts.
 
 use super::Word;
 use core::fmt;
@@ -82,8 +82,6 @@ impl fmt::Display for Values {
 pub struct Key {
     pub(super) name: &'static str,
     pub(super) values: Values,
-    /// The one value accepted while the mechanism behind the key is not there.
-    pub(super) today: Option<&'static str>,
     /// Whether users set it with `--set`; the runner sets the others itself.
     pub(super) for_users: bool,
 }
@@ -93,16 +91,6 @@ impl Key {
         Key {
             name,
             values,
-            today: None,
-            for_users: true,
-        }
-    }
-
-    const fn only(name: &'static str, values: Values, today: &'static str) -> Key {
-        Key {
-            name,
-            values,
-            today: Some(today),
             for_users: true,
         }
     }
@@ -111,7 +99,6 @@ impl Key {
         Key {
             name,
             values,
-            today: None,
             for_users: false,
         }
     }
@@ -141,7 +128,7 @@ pub const KEYS: &[Key] = &[
     Key::user("handoff", Values::Words(ON_OFF)),
     Key::user("spin", Values::Words(ON_OFF)),
     Key::user("mcache", Values::Words(ON_OFF)),
-    Key::only("netpoll", Values::Words(Netpoll::WORDS), "park"),
+    Key::user("netpoll", Values::Words(Netpoll::WORDS)),
     Key::user("policy", Values::Words(Policy::WORDS)),
     Key::user("stack_kib", Values::PowerOfTwo(16, 1024)),
     Key::user("clock", Values::Words(Clock::WORDS)),

@@ -1,0 +1,400 @@
+//! The netpoller, the scheduler's side: who asks the network what has come, and when (Go: netpoll.go, `netpoll`,
+//! `netpollAnyWaiters`, `netpollAdjustWaiters`; proc.go, `injectglist`). How a G waits: `polldesc.rs`, `pollwait.rs`.
+//!
+//! ```text
+//!   device ──interrupt──► pending bit of some CPU        (no code of the scheduler runs in the handler)
+//!                             │
+//!     busy: safe point ───────┤            on g0, by one M at a time (I-ONE-POLLER):
+//!     idle: halt ends ────────┼──► asked ─► Poller::netpoll ─► Poller::listen ─► Gs that are ready: woken, as by the clock
+//!     looks for work ─────────┤                  ▲                   │ something came meanwhile
+//!     sysmon, after 10 ms ────┤                  └───────────────────┘
+//!     the world starts again ─┘
+//! ```
+//!
+//! Go's order of looks: timers, the own queue, the global queue, the network, the others' queues. An interrupt is served before
+//! all of them, as a due timer is: the pending bit is looked at first.
+//!
+//! * **I-ONE-POLLER** At most one M is in the poller. Who finds it taken leaves `asked` behind, and whoever leaves the poller
+//!   looks at that afterwards: nothing that came before the question is left lying there.
+//! * **I-LISTEN** While nobody is in the poller, `asked` is set or the device will interrupt some CPU when something comes. So
+//!   an M that halts need not look once more: what comes later sets its pending bit, or that of a CPU that is awake.
+//! * **I-WAITERS** `waiters` is at least the number of Gs that wait on descriptors, and exactly that while nobody is on the way
+//!   to or from one. It is raised before a G can be found and lowered by its waker (Go #60782: one that wrapped, or stayed).
+//!
+//! There is no `netpollBreak`: an M that waits for the network halts like any other idle one, and the wake word with its
+//! interrupt (`idle.rs`) ends that halt, whatever it waits for. The protocols' next deadline is one of those that the
+//! timekeeper is armed for (I-TIMEKEEPER); a busy CPU looks at it once a slice.
+//!
+//! `asked` counts as work that any M with a P can do: `wakep` and the looks of an M that goes idle see to it that one does it.
+//! An M that has none of the Ps, and is interrupted, tells one that has.
+
+use crate::g::GRef;
+use crate::gqueue::GQueue;
+use crate::m::M;
+use crate::sched::Sched;
+use crate::timers::NEVER;
+use base::PreemptGuard;
+use base::mutant::mutant;
+use base::shim::{AtomicBool, AtomicI32, Ordering::*, fence};
+use core::cell::UnsafeCell;
+use core::sync::atomic as plain;
+
+pub use crate::polldesc::{Mode, PollDesc, PollError};
+
+/// Without a look for so long, sysmon takes one (Go: proc.go, `sysmon`).
+pub(crate) const LOOK_EVERY_NS: u64 = 10_000_000;
+/// Rounds that one visit takes at most: others want the CPU too. More is done [`AGAIN_NS`] later.
+const ROUNDS: u32 = if cfg!(ringo_loom) { 2 } else { 8 };
+/// When the next visit is due if the last one was cut short.
+const AGAIN_NS: u64 = 100_000;
+
+/// The network, as the scheduler sees it: the layer above fills this in once.
+///
+/// All functions are called with preemption off, and none of them waits.
+pub trait Poller: Sync {
+    /// Take what has come, run the protocols on it and their timers that are due, and name whoever can go on. By one M at a time,
+    /// on g0.
+    fn netpoll(&self, list: &mut ReadyList);
+
+    /// From here on the device interrupts when something comes. True: something lies there already, and may have come
+    /// too early for an interrupt. Called after each [`Poller::netpoll`].
+    fn listen(&self) -> bool;
+
+    /// When the earliest of the protocols' timers is due, by the machine's clock; [`NEVER`](crate::timers::NEVER): there is none.
+    /// Called with the scheduler's lock held: it loads an atomic.
+    fn next_deadline_ns(&self) -> u64;
+
+    /// Can anything come that nobody on this machine has sent? If not, Gs that wait for the network alone, with no timer of the
+    /// protocols set, wait for ever. Called with the scheduler's lock held: it loads an atomic.
+    fn has_device(&self) -> bool {
+        true
+    }
+}
+
+/// What a scheduler keeps for it.
+pub(crate) struct Netpoll {
+    poller: UnsafeCell<Option<&'static dyn Poller>>,
+    /// It is there. Plain: without one, nothing of this takes part in models.
+    is_set: plain::AtomicBool,
+    /// Somebody wants the poller visited.
+    asked: AtomicBool,
+    /// An M is in it.
+    busy: AtomicBool,
+    /// I-WAITERS.
+    waiters: AtomicI32,
+    /// When it was last visited, by the machine's clock (Go: `sched.lastpoll`).
+    last_ns: plain::AtomicU64,
+    /// Visits, and Gs that they made ready.
+    polls: plain::AtomicU64,
+    readied: plain::AtomicU64,
+}
+
+// SAFETY: `poller` is written once, before `is_set`, and only read after it (acquire); the rest is made of atomics.
+unsafe impl Sync for Netpoll {}
+// SAFETY: as above; a `Poller` may be used anywhere.
+unsafe impl Send for Netpoll {}
+
+impl Netpoll {
+    pub(crate) fn new() -> Self {
+        Self {
+            poller: UnsafeCell::new(None),
+            is_set: plain::AtomicBool::new(false),
+            asked: AtomicBool::new(false),
+            busy: AtomicBool::new(false),
+            waiters: AtomicI32::new(0),
+            last_ns: plain::AtomicU64::new(0),
+            polls: plain::AtomicU64::new(0),
+            readied: plain::AtomicU64::new(0),
+        }
+    }
+
+    #[inline]
+    fn poller(&self) -> Option<&'static dyn Poller> {
+        if !self.is_set.load(Acquire) {
+            return None; // Acquire: pairs with the store in `set_poller`
+        }
+        // SAFETY: written before `is_set`, never again.
+        unsafe { *self.poller.get() }
+    }
+
+    /// Is there one?
+    #[inline]
+    pub(crate) fn is_set(&self) -> bool {
+        self.is_set.load(Relaxed)
+    }
+
+    /// Does somebody want it visited?
+    #[inline]
+    pub(crate) fn is_asked(&self) -> bool {
+        self.is_set() && self.asked.load(Relaxed)
+    }
+
+    /// Somebody does.
+    pub(crate) fn ask(&self) {
+        if self.is_set() {
+            self.asked.store(true, Relaxed);
+            fence(SeqCst) // pairs with the one in `visit`: we find it free, or who leaves it sees the question
+        }
+    }
+
+    /// A G is about to wait on a descriptor.
+    pub(crate) fn waits(&self) {
+        self.waiters.fetch_add(1, Relaxed);
+    }
+    /// `n` wait no longer.
+    pub(crate) fn wait_no_longer(&self, n: u32) {
+        if n != 0 && !mutant("poll_count_stays") {
+            self.waiters.fetch_sub(n as i32, Relaxed);
+        }
+    }
+
+    /// Visit it until nothing is left to ask, or for so many rounds; `asked` is set still in that case. Nothing happens if
+    /// another M is in it: it goes round once more.
+    fn visit(&self, poller: &dyn Poller, list: &mut ReadyList) {
+        let mut rounds = 0;
+        // Acquire: pairs with the store below: what the one before did in the poller is seen.
+        while !self.busy.swap(true, Acquire) {
+            while rounds < ROUNDS && self.asked.swap(false, AcqRel) {
+                rounds += 1;
+                poller.netpoll(list);
+                if !mutant("poll_no_listen") && poller.listen() && !mutant("poll_listen_ignored") {
+                    self.asked.store(true, Relaxed)
+                }
+            }
+            self.busy.store(false, Release);
+            if !mutant("poll_leave_no_fence") {
+                fence(SeqCst) // pairs with the one in `ask`
+            }
+            if rounds >= ROUNDS || !self.asked.load(Relaxed) || mutant("poll_leaves_unasked") {
+                return;
+            }
+        }
+    }
+}
+
+impl Sched {
+    /// The network is there: from here on `poller` is asked what has come.
+    ///
+    /// # Panics
+    /// If there is one already.
+    pub fn set_poller(&'static self, poller: &'static dyn Poller) {
+        let guard = PreemptGuard::new();
+        let np = &self.netpoll;
+        assert!(!np.is_set(), "a second poller");
+        // SAFETY: nobody reads it before `is_set`; it is set once, at start-up.
+        unsafe { *np.poller.get() = Some(poller) };
+        np.is_set.store(true, Release); // pairs with the load in `poller`
+        np.ask(); // I-LISTEN: the first visit
+        if crate::INTERRUPTS {
+            arch::raise_pending(arch::PENDING_DEVICE)
+        }
+        drop(guard)
+    }
+
+    /// A device has something, and says so by other means than an interrupt of its own: CPU `cpu` is interrupted, if it was
+    /// started. From anywhere, also from threads that are no CPU of the host machine.
+    pub fn device_interrupt(&self, cpu: usize) {
+        self.netpoll.ask();
+        #[cfg(not(ringo_loom))]
+        self.allm[cpu].interrupt();
+        #[cfg(ringo_loom)]
+        self.allm[cpu].bell.ring()
+    }
+
+    /// Gs that wait on descriptors (Go: `netpollWaiters`): 0 at rest.
+    pub fn netpoll_waiters(&self) -> u32 {
+        self.netpoll.waiters.load(Relaxed).max(0) as u32
+    }
+
+    /// Visits to the poller, and Gs that they made ready.
+    pub fn netpolls(&self) -> (u64, u64) {
+        let np = &self.netpoll;
+        (np.polls.load(Relaxed), np.readied.load(Relaxed))
+    }
+
+    /// Ask the network, and queue whoever can go on. How many. On g0.
+    pub(crate) fn netpoll(&self, m: &M) -> u32 {
+        let np = &self.netpoll;
+        let Some(poller) = np.poller() else { return 0 };
+        np.ask();
+        let mut list = ReadyList::new();
+        np.visit(poller, &mut list);
+        let now_ns = clock_ns();
+        np.last_ns.store(now_ns, Relaxed);
+        np.polls.fetch_add(1, Relaxed);
+        let n = list.len();
+        if n != 0 {
+            np.readied.fetch_add(n.into(), Relaxed);
+            trace::emit(trace::Kind::NetPoll, 0, n);
+            m.serving.store(true, Relaxed);
+            list.inject();
+            m.serving.store(false, Relaxed)
+        }
+        if np.is_asked() {
+            self.netpoll_again(m, now_ns)
+        }
+        n
+    }
+
+    /// The last visit was cut short, or somebody has asked since: the running G goes on for a moment.
+    #[cold]
+    pub(crate) fn netpoll_again(&self, m: &M, now_ns: u64) {
+        if let Some(p) = m.p().filter(|_| crate::INTERRUPTS) {
+            p.wakeup.look_again_by(now_ns + AGAIN_NS);
+            self.arm(m, p)
+        }
+    }
+
+    /// In Go's place among the looks for work: is it worth a visit?
+    #[inline]
+    pub(crate) fn netpoll_may_bring(&self) -> bool {
+        let np = &self.netpoll;
+        np.is_set()
+            && (np.waiters.load(Relaxed) != 0 && !np.busy.load(Relaxed)
+                || self.protocols_are_due(clock_ns()))
+    }
+
+    /// Is a timer of the protocols due?
+    pub(crate) fn protocols_are_due(&self, now_ns: u64) -> bool {
+        let poller = self.netpoll.poller();
+        poller.is_some_and(|p| p.next_deadline_ns() <= now_ns)
+    }
+
+    /// When an idle M is to look at the network by itself: for the protocols, and where busy CPUs are not interrupted, every
+    /// 10 ms for one of them that may have been told by a device and does not look.
+    pub(crate) fn netpoll_deadline_ns(&self) -> u64 {
+        let Some(poller) = self.netpoll.poller() else {
+            return NEVER;
+        };
+        let others_busy = self.npidle() < self.procs();
+        let watch = !cfg!(ringo_loom) && !self.cpus_tick() && others_busy;
+        let watch_ns = if watch && self.netpoll_waiters() != 0 {
+            self.next_watch_ns()
+        } else {
+            NEVER
+        };
+        poller.next_deadline_ns().min(watch_ns)
+    }
+
+    fn next_watch_ns(&self) -> u64 {
+        self.netpoll.last_ns.load(Relaxed) + LOOK_EVERY_NS
+    }
+
+    /// A G waits on a descriptor from here on: if its CPU may not look at the network for long, idle ones do.
+    pub(crate) fn watch_network(&self) {
+        if self.netpoll.is_set() && !cfg!(ringo_loom) {
+            self.wake_timekeeper(self.next_watch_ns())
+        }
+    }
+
+    /// sysmon: has nobody looked for 10 ms although somebody waits?
+    pub(crate) fn netpoll_is_late(&self, now_ns: u64) -> bool {
+        self.netpoll.is_set() && self.netpoll_waiters() != 0 && now_ns >= self.next_watch_ns()
+    }
+
+    /// See to it that an M with a P looks, from one that has none.
+    pub(crate) fn ask_netpoll(&self) {
+        self.netpoll.ask();
+        self.wakep();
+        if self.npidle() == 0 {
+            self.tell_busy()
+        }
+    }
+
+    /// No P is idle, and the network is to be looked at: interrupt an M that holds one.
+    pub(crate) fn tell_busy(&self) {
+        if let Some(m) = self.running_p().and_then(|p| p.holder()) {
+            m.interrupt()
+        }
+    }
+
+    /// Does a G wait for what may still come? Then it is no deadlock, and a clock that is not the machine's goes no faster than
+    /// that one. With the scheduler's lock.
+    pub(crate) fn network_may_wake(&self) -> bool {
+        let poller = self.netpoll.poller();
+        self.netpoll_waiters() != 0
+            && poller.is_some_and(|p| p.has_device() || p.next_deadline_ns() != NEVER)
+    }
+}
+
+/// The clock; models have none.
+fn clock_ns() -> u64 {
+    if cfg!(ringo_loom) { 0 } else { arch::now_ns() }
+}
+
+/// Who can go on: Gs whose descriptors became ready, and CPUs that wait on theirs (`netpoll=block`). Filled by
+/// [`PollDesc::ready`](crate::netpoll::PollDesc::ready) with whatever locks are held; emptied without, or by its drop.
+pub struct ReadyList {
+    gs: GQueue,
+    /// Ms that wait with their CPU, a bit each.
+    ms: u64,
+    /// How many wait no longer.
+    n: u32,
+}
+
+impl ReadyList {
+    /// An empty one.
+    pub const fn new() -> Self {
+        Self {
+            gs: GQueue::new(),
+            ms: 0,
+            n: 0,
+        }
+    }
+
+    /// How many can go on.
+    pub fn len(&self) -> u32 {
+        self.n
+    }
+    /// Nobody?
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// A G that waits, and whose only waker the caller is.
+    pub(crate) fn push_g(&mut self, g: GRef) {
+        self.gs.push_back(g);
+        self.n += 1
+    }
+
+    /// An M that waits in a blocking call.
+    pub(crate) fn push_m(&mut self, id: usize) {
+        self.ms |= 1 << id;
+        self.n += 1
+    }
+
+    /// Make them runnable: on this CPU's P, from where others steal what is too much, or in the global queue in a blocking
+    /// call; and somebody is woken for them (Go: `injectglist`). One is woken at a time, who wakes the next, so an idle P counted
+    /// too early does no harm (Go #63555).
+    pub fn inject(&mut self) {
+        if self.n == 0 {
+            return;
+        }
+        let guard = PreemptGuard::new();
+        let m = M::current(&guard);
+        let s = m.sched();
+        s.netpoll.wait_no_longer(core::mem::take(&mut self.n));
+        while let Some(g) = self.gs.pop() {
+            #[cfg(not(ringo_loom))]
+            s.ready(m, g);
+            #[cfg(ringo_loom)]
+            crate::goready(g)
+        }
+        let ms = core::mem::take(&mut self.ms);
+        for m in s.allm.iter().filter(|m| ms & 1 << m.id() != 0) {
+            m.interrupt()
+        }
+    }
+}
+
+impl Default for ReadyList {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for ReadyList {
+    fn drop(&mut self) {
+        self.inject()
+    }
+}
