@@ -445,7 +445,11 @@ impl Sched {
     /// network hold their Ms there may be none for timers either (`netpoll=block`).
     #[cold]
     fn serve_without_p(&self, m: &M, network: bool) {
-        if network && self.running_p().is_some_and(|p| p.call.load(Relaxed) == NONE) {
+        if network
+            && self
+                .running_p()
+                .is_some_and(|p| p.call.load(Relaxed) == NONE)
+        {
             self.ask_netpoll()
         } else if network {
             self.netpoll(m);

@@ -16,7 +16,7 @@ use loom::sync::mpsc;
 
 mod threads;
 pub use threads::{as_m, parks, reversed, run_gs, set_clock};
-pub(crate) use threads::{curg, m_ptr, park_thread, read_clock, ready_thread, start_thread};
+pub(crate) use threads::{curg, m_ptr, park_thread, read_clock, ready, ready_thread, start_thread};
 
 /// A CPU that halts until it is interrupted. As on the machine, the interrupt is remembered if it comes first. A thread
 /// that waits here is blocked for loom, so that a lost wake-up is a deadlock that loom reports.
@@ -265,6 +265,25 @@ impl Sched {
     pub fn model_deadline_passed(&self, m: &M) {
         if self.leave_idle_list(m) {
             assert!(self.take_idle_p(m, false), "an idle P")
+        }
+    }
+
+    /// A device's interrupt is served at a safe point of `m`.
+    pub fn model_netpoll(&self, m: &M) {
+        self.netpoll(m);
+    }
+
+    /// sysmon finds that nobody has looked at the network, on an M that has no P.
+    pub fn model_ask_netpoll(&self) {
+        self.ask_netpoll()
+    }
+
+    /// The running G waits on `desc`, to read. False: it goes on at once.
+    pub fn model_poll_wait(&self, m: &M, g: GRef, desc: &crate::netpoll::PollDesc) -> bool {
+        match desc.model_announce() {
+            // SAFETY: whoever takes the G out of the descriptor readies it, once.
+            Some(commit) => unsafe { self.park_running(m, g, WaitReason::IoWait, commit) },
+            None => false,
         }
     }
 

@@ -34,8 +34,8 @@ use crate::m::M;
 use crate::sched::Sched;
 use crate::timers::NEVER;
 use base::PreemptGuard;
-use base::mutant::mutant;
-use base::shim::{AtomicBool, AtomicI32, Ordering::*, fence};
+use base::mutant::{mutant, order};
+use base::shim::{AtomicBool, AtomicI32, Ordering::*};
 use core::cell::UnsafeCell;
 use core::sync::atomic as plain;
 
@@ -44,7 +44,7 @@ pub use crate::polldesc::{Mode, PollDesc, PollError};
 /// Without a look for so long, sysmon takes one (Go: proc.go, `sysmon`).
 pub(crate) const LOOK_EVERY_NS: u64 = 10_000_000;
 /// Rounds that one visit takes at most: others want the CPU too. More is done [`AGAIN_NS`] later.
-const ROUNDS: u32 = if cfg!(ringo_loom) { 2 } else { 8 };
+const ROUNDS: u32 = 8;
 /// When the next visit is due if the last one was cut short.
 const AGAIN_NS: u64 = 100_000;
 
@@ -123,17 +123,16 @@ impl Netpoll {
         self.is_set.load(Relaxed)
     }
 
-    /// Does somebody want it visited?
+    /// Does somebody want it visited, and nobody is there who will see that?
     #[inline]
     pub(crate) fn is_asked(&self) -> bool {
-        self.is_set() && self.asked.load(Relaxed)
+        self.is_set() && self.asked.load(Relaxed) && !self.busy.load(Relaxed)
     }
 
     /// Somebody does.
     pub(crate) fn ask(&self) {
         if self.is_set() {
-            self.asked.store(true, Relaxed);
-            fence(SeqCst) // pairs with the one in `visit`: we find it free, or who leaves it sees the question
+            self.asked.swap(true, AcqRel); // before `busy` is looked at: see `visit`
         }
     }
 
@@ -152,19 +151,17 @@ impl Netpoll {
     /// another M is in it: it goes round once more.
     fn visit(&self, poller: &dyn Poller, list: &mut ReadyList) {
         let mut rounds = 0;
-        // Acquire: pairs with the store below: what the one before did in the poller is seen.
-        while !self.busy.swap(true, Acquire) {
+        // Both swaps acquire and release: what the one before did in the poller is seen; and who finds it taken has asked before,
+        // which the one that leaves sees (I-ONE-POLLER).
+        while !self.busy.swap(true, AcqRel) {
             while rounds < ROUNDS && self.asked.swap(false, AcqRel) {
                 rounds += 1;
                 poller.netpoll(list);
-                if !mutant("poll_no_listen") && poller.listen() && !mutant("poll_listen_ignored") {
-                    self.asked.store(true, Relaxed)
+                if !mutant("poll_no_listen") && poller.listen() {
+                    self.asked.swap(true, AcqRel);
                 }
             }
-            self.busy.store(false, Release);
-            if !mutant("poll_leave_no_fence") {
-                fence(SeqCst) // pairs with the one in `ask`
-            }
+            self.busy.swap(false, order("poll_leave_relaxed", AcqRel));
             if rounds >= ROUNDS || !self.asked.load(Relaxed) || mutant("poll_leaves_unasked") {
                 return;
             }
@@ -239,9 +236,13 @@ impl Sched {
     /// The last visit was cut short, or somebody has asked since: the running G goes on for a moment.
     #[cold]
     pub(crate) fn netpoll_again(&self, m: &M, now_ns: u64) {
-        if let Some(p) = m.p().filter(|_| crate::INTERRUPTS) {
-            p.wakeup.look_again_by(now_ns + AGAIN_NS);
-            self.arm(m, p)
+        match m.p() {
+            Some(p) if crate::INTERRUPTS => {
+                p.wakeup.look_again_by(now_ns + AGAIN_NS);
+                self.arm(m, p)
+            }
+            Some(_) => {} // the next look for work finds it
+            None => self.ask_netpoll(),
         }
     }
 
@@ -378,7 +379,7 @@ impl ReadyList {
             #[cfg(not(ringo_loom))]
             s.ready(m, g);
             #[cfg(ringo_loom)]
-            crate::goready(g)
+            crate::models::ready(s, m, g)
         }
         let ms = core::mem::take(&mut self.ms);
         for m in s.allm.iter().filter(|m| ms & 1 << m.id() != 0) {

@@ -77,6 +77,18 @@ unsafe fn commit(g: GRef, side: usize) -> bool {
     waits
 }
 
+#[cfg(ringo_loom)]
+impl PollDesc {
+    /// What `park` does before it parks: how, or `None` if there is something to read.
+    pub(crate) fn model_announce(&self) -> Option<Commit> {
+        let side = self.shared.of(Mode::Read);
+        side.announce(WAIT).then_some(Commit {
+            f: commit,
+            arg: core::ptr::from_ref(side) as usize,
+        })
+    }
+}
+
 #[cfg(not(any(ringo_loom, ringo_shuttle)))]
 impl PollDesc {
     /// `netpoll=block`: the wait holds the M, which looks at the network itself before it halts its CPU.

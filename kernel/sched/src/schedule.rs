@@ -61,6 +61,9 @@ impl Sched {
     pub(crate) fn findrunnable(&self, m: &M) -> Option<Found> {
         loop {
             if cfg!(not(ringo_kernel)) && self.stopping.load(Acquire) {
+                if m.spinning.swap(false, Relaxed) {
+                    self.nmspinning.fetch_sub(1, SeqCst);
+                }
                 return None;
             }
             let Some(p) = m.p() else {

@@ -13,6 +13,8 @@ mod handoff;
 mod idle;
 #[path = "loom/locked.rs"]
 mod locked;
+#[path = "loom/netpoll.rs"]
+mod netpoll;
 #[path = "loom/park.rs"]
 mod park;
 #[path = "loom/ring.rs"]

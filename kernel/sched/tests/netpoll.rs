@@ -150,7 +150,11 @@ fn messages_of_a_device_all_come() {
             }
         });
         // With one M to a wait there is nobody left to run two on one CPU.
-        let readers = if s.cfg.netpoll == Netpoll::Block { 1 } else { 3 };
+        let readers = if s.cfg.netpoll == Netpoll::Block {
+            1
+        } else {
+            3
+        };
         let left = Arc::new(AtomicU64::new(readers));
         for i in 1..readers as usize {
             let left = left.clone();
@@ -284,8 +288,10 @@ fn protocols_and_busy_loops() {
                 card.take(0).unwrap();
                 g.store(true, Release)
             });
-            go(|| loop {
-                yield_now()
+            go(|| {
+                loop {
+                    yield_now()
+                }
             });
             until(|| s.netpoll_waiters() == 1);
             card.put(s, 0, 0);
@@ -351,7 +357,10 @@ fn virtual_clock() {
             let ns = 20_000_000;
             card.descs[0].set_deadline(Mode::Read, Some(begin + ns));
             assert_eq!(card.take(0), Err(PollError::Timeout));
-            assert!(real.elapsed().as_nanos() as u64 >= ns, "the clock ran ahead");
+            assert!(
+                real.elapsed().as_nanos() as u64 >= ns,
+                "the clock ran ahead"
+            );
             assert!(now_ns() >= begin + ns);
             // Nobody waits for it any more: an hour takes no time.
             sleep_ns(3_600_000_000_000)

@@ -49,6 +49,67 @@ pub const MUTANTS: &[Mutant] = &[
         "bubble::end_against_look",
         "it ended well",
     ),
+    (
+        "poll_commit_no_cas",
+        "netpoll::wait_against_ready",
+        DEADLOCK,
+    ),
+    (
+        "poll_reset_no_fence",
+        "netpoll::wait_against_ready",
+        DEADLOCK,
+    ),
+    (
+        "poll_ready_no_fence",
+        "netpoll::wait_against_ready",
+        DEADLOCK,
+    ),
+    (
+        "poll_count_stays",
+        "netpoll::wait_against_ready",
+        "waiters left",
+    ),
+    (
+        "poll_wait_no_recheck",
+        "netpoll::wait_against_close",
+        DEADLOCK,
+    ),
+    (
+        "poll_wait_no_fence",
+        "netpoll::wait_against_close",
+        DEADLOCK,
+    ),
+    (
+        "poll_evict_no_fence",
+        "netpoll::wait_against_close",
+        DEADLOCK,
+    ),
+    ("poll_wake_no_cas", "netpoll::two_readies", DEADLOCK),
+    (
+        "poll_deadline_stays",
+        "netpoll::deadline_moved_is_not_over",
+        "it was moved",
+    ),
+    (
+        "poll_no_listen",
+        "netpoll::halt_against_interrupt",
+        DEADLOCK,
+    ),
+    (
+        "poll_asked_is_no_work",
+        "netpoll::ask_against_spinner",
+        DEADLOCK,
+    ),
+    (
+        "poll_leaves_unasked",
+        "netpoll::interrupt_while_another_polls",
+        DEADLOCK,
+    ),
+    (
+        "poll_leave_relaxed",
+        "netpoll::interrupt_while_another_polls",
+        DEADLOCK,
+    ),
     ("park_after_commit", "park::park_against_ready", STATUS),
     ("park_unlock_on_stack", "park::park_against_ready", STATUS),
     ("wakep_no_fence", "idle::make_against_idle", DEADLOCK),

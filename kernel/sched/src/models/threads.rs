@@ -31,12 +31,14 @@ struct Beside {
     /// Gs so far.
     gs: u64,
     threads: Vec<loom::thread::JoinHandle<()>>,
+    /// Gs are threads: inside of [`run_gs`].
+    gs_run: bool,
     ended: Vec<*mut G>,
 }
 
 std::thread_local! {
     static BESIDE: core::cell::RefCell<Beside> = const { core::cell::RefCell::new(Beside {
-        clock_ns: 1, step_ns: 0, reversed: 0, parks: [0; 5], gs: 0, threads: Vec::new(), ended: Vec::new(),
+        clock_ns: 1, step_ns: 0, reversed: 0, parks: [0; 5], gs: 0, threads: Vec::new(), gs_run: false, ended: Vec::new(),
     }) };
 }
 
@@ -78,7 +80,7 @@ fn current_number() -> usize {
 /// # Panics
 /// If there are more than loom has threads for.
 pub fn run_gs<const N: usize>(reversed: u64, fs: [Box<dyn FnOnce() + '_>; N]) {
-    beside(|b| (b.reversed, b.parks, b.gs) = (reversed, [0; 5], 0));
+    beside(|b| (b.reversed, b.parks, b.gs, b.gs_run) = (reversed, [0; 5], 0, true));
     let mut first = None;
     for f in fs {
         let g = make_g();
@@ -96,6 +98,7 @@ pub fn run_gs<const N: usize>(reversed: u64, fs: [Box<dyn FnOnce() + '_>; N]) {
     while let Some(thread) = beside(|b| b.threads.pop()) {
         thread.join().unwrap()
     }
+    beside(|b| b.gs_run = false);
     for g in beside(|b| core::mem::take(&mut b.ended)) {
         // SAFETY: made by `make_g`, and nobody uses it any more.
         drop(unsafe { Box::from_raw(g) })
@@ -195,4 +198,13 @@ pub(crate) fn ready_thread(g: GRef) {
     let was = g.status.swap(GStatus::Runnable as u32, AcqRel);
     assert_eq!(was, GStatus::Waiting as u32, "G {} is readied", g.id());
     g.bell.ring()
+}
+
+/// A waiting G is readied, whether it is a thread or plain data.
+pub(crate) fn ready(s: &crate::Sched, m: &M, g: GRef) {
+    if beside(|b| b.gs_run) {
+        ready_thread(g)
+    } else {
+        s.ready(m, g)
+    }
 }
