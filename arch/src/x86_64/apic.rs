@@ -110,6 +110,10 @@ fn command(apic_id: u32, low: u32) {
 pub fn send_resched(apic_id: u32) {
     command(apic_id, ICR_ASSERT | VECTOR_RESCHED as u32);
 }
+/// On any vector.
+pub fn send_vector(apic_id: u32, vector: u8) {
+    command(apic_id, ICR_ASSERT | u32::from(vector));
+}
 /// Non-maskable interrupt.
 pub fn send_nmi(apic_id: u32) {
     command(apic_id, ICR_ASSERT | 4 << 8);

@@ -127,6 +127,18 @@ pub struct BareStats {
     pub page_faults_low: u64,
 }
 
+/// Interrupts CPU `cpu` on `vector`, as a device does with the message of [`msi_message`]: for devices made by hand.
+///
+/// # Panics
+/// If the vector is none of a device's.
+pub fn device_interrupt(cpu: usize, vector: u8) {
+    assert!(
+        (VECTOR_DEVICE_FIRST..=VECTOR_DEVICE_LAST).contains(&vector),
+        "vector {vector} is no device's"
+    );
+    apic::send_vector(percpu::cpu(cpu).apic_id.load(Relaxed), vector)
+}
+
 /// Where all statics that can be written lie.
 pub fn statics() -> core::ops::Range<usize> {
     unsafe extern "C" {

@@ -50,6 +50,7 @@ mod net_echo;
 mod net_knock;
 #[cfg(ringo_kernel)]
 mod net_stack;
+mod netpoll;
 mod pairs;
 #[cfg(ringo_kernel)]
 mod pci;
@@ -128,6 +129,7 @@ const AREAS: &[&[Test]] = &[
     ipi::TESTS,
     locked::TESTS,
     locked_p::TESTS,
+    netpoll::TESTS,
     pairs::TESTS,
     preempt::TESTS,
     queues::TESTS,

@@ -30,6 +30,7 @@ mod life;
 mod locked;
 mod memory;
 mod net;
+mod netpoll;
 mod outside;
 mod programs;
 mod reach;
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
         disk::cases(),
         net::cases(),
         cable::cases(),
+        netpoll::cases(),
         hangs::cases(),
     ];
     let (late, soon): (Vec<Case>, Vec<Case>) = cases
