@@ -22,10 +22,8 @@ pub struct BuildOptions {
     pub debug: bool,
     /// Optimised, with all checks: the profile of the tests' image.
     pub checks: bool,
-    /// Cargo features of the package.
+    /// Cargo features of the package. A binary with other features needs a name of its own: what Cargo calls it says nothing of them.
     pub features: Vec<String>,
-    /// More compiler flags, such as `--cfg` and `ringo_bug="…"`; a build with them has its own target folder.
-    pub extra_rustflags: Vec<String>,
     /// Jobs for Cargo; 0: its default.
     pub jobs: usize,
     /// Whether progress is shown, on a terminal.
@@ -134,11 +132,10 @@ fn kernel_build(
     bin: &str,
     options: &BuildOptions,
 ) -> Result<PathBuf> {
-    let mut flags = kernel_rustflags(root.path());
-    flags.extend(options.extra_rustflags.iter().cloned());
+    let flags = kernel_rustflags(root.path());
     command
         .args(["--target", TARGET, "--target-dir"])
-        .arg(target_dir(root.kernel_target(), options));
+        .arg(root.kernel_target());
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     build(command, bin, options)
 }
@@ -149,35 +146,10 @@ fn host_build(
     bin: &str,
     options: &BuildOptions,
 ) -> Result<PathBuf> {
-    command
-        .arg("--target-dir")
-        .arg(target_dir(root.host_target(), options));
-    command.env(
-        "CARGO_ENCODED_RUSTFLAGS",
-        options.extra_rustflags.join("\x1f"),
-    );
+    command.arg("--target-dir").arg(root.kernel_target());
+    // No flags, whatever the environment says.
+    command.env("CARGO_ENCODED_RUSTFLAGS", "");
     build(command, bin, options)
-}
-
-/// Builds with other flags or features end in the same file names, so each kind has its own folder.
-fn target_dir(plain: PathBuf, options: &BuildOptions) -> PathBuf {
-    if options.extra_rustflags.is_empty() && options.features.is_empty() {
-        return plain;
-    }
-    let words = options
-        .extra_rustflags
-        .iter()
-        .chain(&options.features)
-        .map(String::as_str);
-    let tag: String = words.collect::<Vec<_>>().join("-");
-    let tag: String = tag
-        .chars()
-        .filter(|c| c.is_ascii_alphanumeric() || *c == '-' || *c == '_')
-        .collect();
-    let mut name = plain.file_name().unwrap_or_default().to_os_string();
-    name.push("-");
-    name.push(tag.trim_matches('-'));
-    plain.with_file_name(name)
 }
 
 /// `cargo build` in the project's folder, with nothing of this process's own Cargo environment left in the way.
@@ -296,20 +268,6 @@ mod tests {
         assert_eq!(&flags[..2], ["--cfg", "ringo_kernel"]);
         assert!(flags.contains(&"link-arg=-T/the root/boot/kernel.ld".to_string()));
         assert_eq!(flags.iter().filter(|flag| *flag == "-C").count(), 10);
-    }
-
-    #[test]
-    fn other_flags_other_folder() {
-        let plain = PathBuf::from("/t/kernel");
-        assert_eq!(target_dir(plain.clone(), &BuildOptions::default()), plain);
-        let options = BuildOptions {
-            extra_rustflags: vec!["--cfg".into(), "ringo_bug=\"no_fxsave\"".into()],
-            ..BuildOptions::default()
-        };
-        assert_eq!(
-            target_dir(plain, &options),
-            PathBuf::from("/t/kernel-cfg-ringo_bugno_fxsave")
-        );
     }
 
     #[test]

@@ -58,13 +58,9 @@ impl Root {
         }
     }
 
-    /// Target folder of builds for the bare machine.
+    /// Target folder of programs. For the host machine they lie beside those for the bare one, whose folder in it Cargo names after
+    /// the target: what runs at compile time is then built for both at once.
     pub fn kernel_target(&self) -> PathBuf {
         self.target().join("kernel")
-    }
-
-    /// Target folder of programs built for the host machine.
-    pub fn host_target(&self) -> PathBuf {
-        self.target().join("host")
     }
 }

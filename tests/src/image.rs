@@ -1,10 +1,9 @@
 //! What the tests boot and run, each built once in a process.
 
 use ringo_runner::{BuildOptions, Root, build_host, build_kernel};
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::OnceLock;
 
 /// The project.
 ///
@@ -19,7 +18,8 @@ pub fn root() -> Root {
 /// # Errors
 /// It does not compile; Cargo has then said why.
 pub fn image() -> Result<PathBuf, String> {
-    build(&[])
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    BUILT.get_or_init(|| build("test-image", &[])).clone()
 }
 
 /// The same tests as a program of the host, those left out that need the bare machine.
@@ -42,16 +42,20 @@ pub fn host_image() -> Result<PathBuf, String> {
 /// Begins to build what most of the tests wait for, beside those that run already. Who then wants it waits for the rest of the time
 /// only; if it does not build, he says so.
 pub fn build_ahead() {
-    std::thread::spawn(|| drop((image(), host_image())));
-    std::thread::spawn(|| drop((mutant("injection"), runner())));
+    // These share what they are made of, and so take turns.
+    std::thread::spawn(|| drop((image(), injection(), host_image())));
+    std::thread::spawn(|| drop(runner()));
 }
 
-/// The same with a planted bug (`--cfg ringo_bug="…"`), in a target folder of its own.
+/// Those tests that find bugs in it, with bugs to choose from: the argument `bug=N` plants one.
 ///
 /// # Errors
 /// As [`image`].
-pub fn mutant(bug: &str) -> Result<PathBuf, String> {
-    build(&["--cfg".into(), format!("ringo_bug=\"{bug}\"")])
+pub fn injection() -> Result<PathBuf, String> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    BUILT
+        .get_or_init(|| build("test-image-injection", &["injection"]))
+        .clone()
 }
 
 /// A demo, optimised, with checks.
@@ -84,47 +88,31 @@ pub fn differential() -> Result<PathBuf, String> {
     BUILT.get_or_init(make).clone()
 }
 
-/// The same programs as a process of the host machine, built as a user's program is.
+/// The same programs as a process of the host machine.
 ///
 /// # Errors
 /// As [`image`].
 pub fn differential_on_host() -> Result<PathBuf, String> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let make = || {
-        build_host(
-            &root(),
-            "differential",
-            "differential",
-            &BuildOptions::default(),
-        )
-        .map_err(|e| format!("tests/differential does not build for the host: {e}"))
+        let options = BuildOptions {
+            checks: true,
+            ..BuildOptions::default()
+        };
+        build_host(&root(), "differential", "differential", &options)
+            .map_err(|e| format!("tests/differential does not build for the host: {e}"))
     };
     BUILT.get_or_init(make).clone()
 }
 
-type Built = Arc<OnceLock<Result<PathBuf, String>>>;
-
-fn build(flags: &[String]) -> Result<PathBuf, String> {
-    static ALL: Mutex<Option<HashMap<Vec<String>, Built>>> = Mutex::new(None);
-    let mut all = ALL
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    let built = all
-        .get_or_insert_default()
-        .entry(flags.to_vec())
-        .or_default()
-        .clone();
-    drop(all);
-    let make = || {
-        let options = BuildOptions {
-            checks: true,
-            extra_rustflags: flags.to_vec(),
-            ..BuildOptions::default()
-        };
-        build_kernel(&root(), "test-image", "test-image", &options)
-            .map_err(|e| format!("the test image with {flags:?} does not build: {e}"))
+fn build(bin: &str, features: &[&str]) -> Result<PathBuf, String> {
+    let options = BuildOptions {
+        checks: true,
+        features: features.iter().map(ToString::to_string).collect(),
+        ..BuildOptions::default()
     };
-    built.get_or_init(make).clone()
+    build_kernel(&root(), "test-image", bin, &options)
+        .map_err(|e| format!("{bin} does not build: {e}"))
 }
 
 /// The binary behind `cargo run`.

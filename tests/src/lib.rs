@@ -15,7 +15,7 @@ pub mod tools;
 
 pub use case::{Beside, Case, Expect, figure};
 pub use cost::{cheapest, cost_between, host_cost, least};
-pub use image::{build_ahead, demo, host_image, image, mutant, root, runner};
+pub use image::{build_ahead, demo, host_image, image, injection, root, runner};
 pub use image::{differential, differential_on_host};
 pub use ringo_runner::HostMachine;
 pub use ringo_runner::{Accel, Board, Input, Outcome};

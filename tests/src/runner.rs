@@ -48,7 +48,9 @@ pub fn run_runner(
     command
         .current_dir(crate::root().path())
         .stdin(Stdio::null())
-        .env_remove("GOMAXPROCS");
+        .env_remove("GOMAXPROCS")
+        // What it builds is built once.
+        .env("CARGO_INCREMENTAL", "0");
     let begin = Instant::now();
     let output = command
         .output()

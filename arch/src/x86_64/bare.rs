@@ -14,7 +14,7 @@ pub use super::pci::{
 pub use super::percpu::RESERVE_MAX;
 pub use super::platform::init_platform;
 pub use super::preempt::interrupted_rip;
-#[cfg(ringo_bug = "injection")]
+#[cfg(feature = "injection")]
 pub use super::preempt::planted_bug;
 pub use super::smp::bring_up_cpus;
 pub use super::stacks::{

@@ -171,16 +171,16 @@ pub unsafe fn set_window(lo: usize, hi: usize) {
     };
 }
 
-/// The bug that is planted below, in builds with `--cfg ringo_bug="injection"` only: 1 R10, which the ABI lets a call
+/// The bug that is planted below, in builds with the feature `injection` only: 1 R10, which the ABI lets a call
 /// change, is not kept; 2 nor are XMM and x87; 3 the frame lies in the red zone; 4 RFLAGS are lost; 5 the count is raised
 /// after the frame was written instead of before. The tests set it, and must find each.
-#[cfg(ringo_bug = "injection")]
+#[cfg(feature = "injection")]
 // SAFETY: nothing else bears this name.
 #[unsafe(export_name = "ringo_planted_bug")]
 static PLANTED_BUG: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
 
 /// Number of the bug that the test has planted, 0 for none: the scheduler has some, too (`base::mutant`).
-#[cfg(ringo_bug = "injection")]
+#[cfg(feature = "injection")]
 pub fn planted_bug() -> u32 {
     PLANTED_BUG.load(core::sync::atomic::Ordering::Relaxed)
 }
@@ -311,5 +311,5 @@ mxcsr_default: .long 0x1f80
     LO = const offset_of!(Cpu, window_lo), HI = const offset_of!(Cpu, window_hi),
     TRAMP_RFLAGS = const offset_of!(Cpu, tramp_rflags),
     N_INJECTED = const offset_of!(Cpu, n_injected), safe_point = sym safe_point,
-    BUGS = const cfg!(ringo_bug = "injection") as u32,
+    BUGS = const cfg!(feature = "injection") as u32,
 );

@@ -20,13 +20,13 @@ pub const fn mutant(_name: &str) -> bool {
     false
 }
 
-/// Is bug `number` planted in this boot? Constantly false but in builds with `--cfg ringo_bug="injection"`, where a test of
+/// Is bug `number` planted in this boot? Constantly false but in builds with the feature `injection`, where a test of
 /// the image chooses. Numbers below 10 are bugs of the injected call (`arch`), the others stand in `sched`.
 #[inline(always)]
 pub fn planted(number: u32) -> bool {
-    #[cfg(all(ringo_kernel, ringo_bug = "injection"))]
+    #[cfg(all(ringo_kernel, feature = "injection"))]
     return arch::bare::planted_bug() == number;
-    #[cfg(not(all(ringo_kernel, ringo_bug = "injection")))]
+    #[cfg(not(all(ringo_kernel, feature = "injection")))]
     {
         let _ = number;
         false

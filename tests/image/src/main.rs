@@ -10,6 +10,7 @@
 extern crate alloc;
 
 mod param;
+mod run;
 mod wait;
 
 mod bad_ends;
@@ -77,15 +78,8 @@ mod timers;
 mod wake;
 mod wakeup;
 
-use alloc::string::String;
-use ringo::prelude::*;
+use run::{Outcome, Run, Test};
 ringo::main!(main);
-
-/// What a test says: the error is a sentence.
-type Outcome = Result<(), String>;
-
-/// A test: its name, and what it does.
-type Test = (&'static str, fn() -> Outcome);
 
 #[cfg(ringo_kernel)]
 const BARE: &[&[Test]] = &[
@@ -145,85 +139,12 @@ const AREAS: &[&[Test]] = &[
     wakeup::TESTS,
 ];
 
-/// How a test says what it found.
-#[derive(Clone, Copy)]
-enum Run {
-    /// By its answer.
-    Answers(fn() -> Outcome),
-    /// By a panic.
-    Panics(fn()),
-}
-
-impl Run {
-    fn run(self) -> Outcome {
-        match self {
-            Run::Answers(f) => f(),
-            Run::Panics(f) => {
-                f();
-                Ok(())
-            }
-        }
-    }
-}
-
 fn tests() -> impl Iterator<Item = (&'static str, Run)> {
     let own = AREAS.iter().chain(BARE).copied().flatten();
     let own = own.map(|&(name, f)| (name, Run::Answers(f)));
     own.chain(shared::tests().map(|(name, f)| (name, Run::Panics(f))))
 }
 
-/// The tests that `names` asks for.
-fn chosen(names: &str) -> Result<Vec<(&'static str, Run)>, String> {
-    let mut chosen = Vec::new();
-    for name in names.split(',') {
-        let before = chosen.len();
-        chosen.extend(tests().filter(|(n, _)| match name.strip_suffix('*') {
-            Some(head) => n.starts_with(head),
-            None => *n == name,
-        }));
-        if chosen.len() == before {
-            return Err(format!(
-                "there is no test {name}; the argument `list` names all"
-            ));
-        }
-    }
-    Ok(chosen)
-}
-
 fn main() -> Outcome {
-    let mut words = args();
-    let names = words.next().unwrap_or_default();
-    param::set(words);
-    if names == "list" {
-        tests().for_each(|(name, _)| println!("{name}"));
-        return Ok(());
-    }
-    let chosen = chosen(&names)?;
-    if let [(_, test)] = chosen[..] {
-        return test.run();
-    }
-    for (name, test) in chosen {
-        println!("- {name}");
-        test.run().map_err(|why| format!("{name}: {why}"))?
-    }
-    Ok(())
-}
-
-/// Fails the test with a formatted sentence unless the condition holds.
-#[macro_export]
-macro_rules! ensure {
-    ($cond:expr, $($text:tt)+) => {
-        let holds: bool = $cond;
-        if !holds {
-            return Err(::alloc::format!($($text)+));
-        }
-    };
-}
-
-/// Prints a figure for the harness's table.
-#[macro_export]
-macro_rules! figure {
-    ($name:literal, $value:expr) => {
-        ::ringo::println!("= {} {}", $name, $value)
-    };
+    run::run(tests)
 }

@@ -32,7 +32,7 @@ pub fn param(key: &str, default: u64) -> u64 {
 /// Plants the bug of the injected call whose number is given as `bug`, in an image that was built for that.
 #[cfg(ringo_kernel)]
 pub fn plant_bug() {
-    #[cfg(ringo_bug = "injection")]
+    #[cfg(feature = "injection")]
     {
         unsafe extern "C" {
             /// See `arch`.
@@ -46,6 +46,6 @@ pub fn plant_bug() {
             )
         }
     }
-    #[cfg(not(ringo_bug = "injection"))]
+    #[cfg(not(feature = "injection"))]
     assert_eq!(param("bug", 0), 0, "this image has no bugs to plant");
 }

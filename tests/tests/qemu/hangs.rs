@@ -1,7 +1,7 @@
 //! What the runner concludes from outside: hangs, and what only looks like one; planted bugs by the machine's events.
 
 use std::time::Duration;
-use tests::{Case, DEFAULT, NO_NET, mutant};
+use tests::{Case, DEFAULT, NO_NET, injection};
 
 /// The watchdog's patience here: a second instead of ten.
 fn case(test: &str, smp: u32) -> Case {
@@ -15,7 +15,7 @@ fn hung(test: &str, smp: u32) -> Case {
 }
 
 fn planted(case: Case, bug: u64) -> Case {
-    case.kernel(|| mutant("injection")).arg("bug", bug)
+    case.kernel(injection).arg("bug", bug)
 }
 
 fn hanging() -> Vec<Case> {

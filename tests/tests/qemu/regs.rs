@@ -1,7 +1,7 @@
 //! Registers over injected calls, and builds with a planted bug that must fail that test.
 
 use crate::env;
-use tests::{Case, Expect, figure, mutant};
+use tests::{Case, Expect, figure, injection};
 
 fn enough(case: Case, inj: u64) -> Case {
     case.arg("inj", inj)
@@ -36,9 +36,7 @@ pub fn cases() -> Vec<Case> {
     ];
     // One build with five bugs to choose from (arch, preempt.rs).
     let planted = |test: &str, name: &str, bug| {
-        let mutant = Case::new("registers", test)
-            .named(name)
-            .kernel(|| mutant("injection"));
+        let mutant = Case::new("registers", test).named(name).kernel(injection);
         mutant
             .smp(1)
             .word("slice_us=30")

@@ -1,0 +1,26 @@
+//! The tests that find planted bugs, in an image that has them to choose from: `bug=N`.
+#![no_std]
+#![no_main]
+#![allow(dead_code, reason = "of what all tests share, these need a part")]
+
+extern crate alloc;
+
+mod core_walk;
+mod hangs;
+mod param;
+mod regs;
+mod run;
+mod stacks;
+mod wait;
+
+use run::{Outcome, Run, Test};
+ringo::main!(main);
+
+fn main() -> Outcome {
+    let all = [hangs::TESTS, regs::TESTS, stacks::TESTS];
+    run::run(|| {
+        all.into_iter()
+            .flatten()
+            .map(|&(name, f)| (name, Run::Answers(f)))
+    })
+}
