@@ -13,6 +13,9 @@ pub const TAP: &str = "tap0";
 /// Our address on it, the machine's gateway, with the bits of the network.
 const ADDRESS: &str = "10.0.2.2/24";
 
+/// Of the namespace of the thread that writes.
+const NO_IPV6: &str = "/proc/sys/net/ipv6/conf/all/disable_ipv6";
+
 /// Runs `f` within a network of its own, on a thread of its own: what `f` starts, threads and processes, is within as well.
 /// `queues`: whether the interface has several.
 ///
@@ -46,6 +49,8 @@ fn set_up(queues: bool) -> Result<(), String> {
     let ip = ip_tool()?;
     // Of this thread alone, and of what it starts from here on.
     unshare(CloneFlags::CLONE_NEWNET).map_err(|e| format!("a network namespace: {e}"))?;
+    // IPv6 would ask around on the cable unasked. Where there is none, there is nothing to switch off.
+    drop(std::fs::write(NO_IPV6, "1"));
     let several = if queues { " multi_queue" } else { "" };
     for line in [
         "link set lo up".to_string(),
