@@ -60,7 +60,7 @@ pub trait Poller: Sync {
     /// too early for an interrupt. Called after each [`Poller::netpoll`].
     fn listen(&self) -> bool;
 
-    /// When the earliest of the protocols' timers is due, by the machine's clock; [`NEVER`](crate::timers::NEVER): there is none.
+    /// When the earliest of the protocols' timers is due, by the machine's clock; [`NEVER`]: there is none.
     /// Called with the scheduler's lock held: it loads an atomic.
     fn next_deadline_ns(&self) -> u64;
 
@@ -324,7 +324,7 @@ fn clock_ns() -> u64 {
 }
 
 /// Who can go on: Gs whose descriptors became ready, and CPUs that wait on theirs (`netpoll=block`). Filled by
-/// [`PollDesc::ready`](crate::netpoll::PollDesc::ready) with whatever locks are held; emptied without, or by its drop.
+/// [`PollDesc::ready`] with whatever locks are held; emptied without, or by its drop.
 pub struct ReadyList {
     gs: GQueue,
     /// Ms that wait with their CPU, a bit each.
