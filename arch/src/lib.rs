@@ -82,6 +82,8 @@ pub use context::Context;
 pub use imp::{leave_g0, mcall, new_context, on_g0, start_g0};
 // ---- time ----
 pub use imp::{arm_timer, clock_source, disarm_timer, now_ns, spin_wait_ns};
+// ---- chance ----
+pub use imp::entropy;
 // ---- idle and waking ----
 pub use imp::{CpuRef, cpu_ref, halt, wake_cpu};
 // ---- other CPUs ----

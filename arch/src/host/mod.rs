@@ -14,6 +14,7 @@
 
 mod console;
 mod cpu;
+mod entropy;
 mod fault;
 pub mod hosted;
 #[cfg(ringo_shuttle)]
@@ -31,6 +32,7 @@ mod time;
 
 pub use console::{console_read, console_write, control_write, exit, panic_console_write};
 pub use cpu::{cpu_id, curg, m_ptr, num_cpus, set_curg, set_m_ptr};
+pub use entropy::entropy;
 #[cfg(ringo_shuttle)]
 use model as park;
 pub use park::{CpuRef, arm_timer, cpu_ref, disarm_timer, halt, wake_cpu};

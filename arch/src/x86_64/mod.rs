@@ -11,6 +11,7 @@
 //! | `gdt`, `kstack`, `features` | segments and TSS, the CPU's own stacks, protections |
 //! | `paging` | page tables |
 //! | `apic`, `timer`, `tsc`, `calibrate` | local APIC and IPIs, one-shot timer, clock |
+//! | `entropy` | chance |
 //! | `acpi`, `platform`, `smp` | which CPUs and clocks there are, starting the CPUs |
 //! | `pci`, `pci_scan` | configuration space, registers of devices |
 //! | `irq`, `lock` | the interrupt flag, a spin lock for devices |
@@ -23,6 +24,7 @@ mod acpi;
 mod apic;
 mod calibrate;
 mod control;
+mod entropy;
 mod exit;
 mod explain;
 mod features;
@@ -51,6 +53,7 @@ core::arch::global_asm!(include_str!("mem.S"));
 
 pub use apic::{CpuRef, cpu_ref, wake_cpu};
 pub use control::control_write;
+pub use entropy::entropy;
 pub use exit::exit;
 pub use irq::{halt, irq_disable, irq_enable, irq_restore, irq_save, irqs_enabled};
 pub use nmi::stop_other_cpus;

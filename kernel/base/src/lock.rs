@@ -28,36 +28,39 @@ pub enum Rank {
     Channel = 1,
     /// Join and exit bookkeeping.
     Join = 2,
+    /// What a network card has received: held while the stack looks at it.
+    NetReceiver = 3,
     /// One TCP connection.
-    NetConn = 3,
+    NetConn = 4,
     /// Tables of the network's stack: who has which port, who lives at which address, what falls due when.
-    NetTable = 4,
+    NetTable = 5,
     /// One direction of a network card.
-    NetDevice = 5,
+    NetDevice = 6,
     /// A P's timers.
-    Timers = 6,
+    Timers = 7,
     /// The scheduler's global queue and idle lists (Go: `sched.lock`).
-    Sched = 7,
+    Sched = 8,
     /// List of all Gs.
-    AllGs = 8,
+    AllGs = 9,
     /// Stack slots.
-    Stack = 9,
+    Stack = 10,
     /// Heap: a size class or the large-object heap.
-    Heap = 10,
+    Heap = 11,
     /// Page tables.
-    PageTable = 11,
+    PageTable = 12,
     /// Page frames.
-    Frames = 12,
+    Frames = 13,
     /// Leaf locks: logs, consoles.
-    Leaf = 13,
+    Leaf = 14,
 }
 
 impl Rank {
     /// The ranks in their order.
-    pub const ALL: [Rank; 14] = [
+    pub const ALL: [Rank; 15] = [
         Self::Timer,
         Self::Channel,
         Self::Join,
+        Self::NetReceiver,
         Self::NetConn,
         Self::NetTable,
         Self::NetDevice,

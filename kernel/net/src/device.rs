@@ -37,7 +37,7 @@ pub use error::Error;
 pub use frames::Frames;
 pub use header::Checksum;
 #[cfg(ringo_kernel)]
-pub use pci::{PciTransport, find};
+pub use pci::{PciBell, PciTransport, find};
 pub use receive::{Frame, Receiver};
 pub use start::{Nic, Offers, start};
 pub use transmit::Transmitter;

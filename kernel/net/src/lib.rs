@@ -15,6 +15,7 @@
 //! | ICMP, UDP | `stack/icmp.rs` `stack/udp.rs` `stack/limit.rs` |
 //! | an address from the network, names | `stack/dhcp.rs` `stack/dns.rs` |
 //! | what falls due, why something was dropped | `stack/timers.rs` `stack/stats.rs` |
+//! | sockets for goroutines | `socket.rs` |
 //! | HTTP/1.1, over any stream of bytes | `http.rs` `http/` |
 #![cfg_attr(ringo_kernel, no_std)]
 extern crate alloc;
@@ -24,5 +25,7 @@ pub mod device;
 #[cfg(not(ringo_loom))]
 pub mod http;
 pub mod ring;
+#[cfg(not(ringo_loom))]
+pub mod socket;
 #[cfg(not(ringo_loom))]
 pub mod stack;

@@ -37,6 +37,7 @@ pub mod leaks;
 mod log;
 pub mod machine;
 pub mod metrics;
+pub mod net;
 pub mod prelude;
 pub mod print;
 pub mod shell;

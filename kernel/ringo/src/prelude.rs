@@ -7,6 +7,7 @@
 //! | sync | [`Mutex`], [`RwLock`], [`WaitGroup`], [`Once`], [`OnceLock`], [`Cond`], [`Semaphore`] |
 //! | time | [`Duration`], [`Instant`], [`sleep`], [`after`], [`after_func`], [`Timer`], [`Ticker`] |
 //! | context | [`Context`], [`ContextError`] |
+//! | net | [`TcpListener`], [`TcpStream`], [`UdpSocket`], [`Read`], [`Write`], [`ErrorKind`], [`Shutdown`] |
 //! | program | [`args`], [`print!`], [`println!`], [`eprint!`], [`eprintln!`], [`exit`], [`at_exit`] |
 //! | from `alloc` | [`Arc`], [`Box`], [`String`], [`ToString`], [`ToOwned`], [`Vec`], [`vec!`], [`format!`] |
 
@@ -27,6 +28,7 @@ pub use csp::sync::{
     WaitGroup,
 };
 pub use csp::time::{Duration, Instant, Ticker, Timer, after, after_func, sleep};
+pub use net::socket::{ErrorKind, Read, Shutdown, TcpListener, TcpStream, UdpSocket, Write};
 pub use sched::set_gomaxprocs as gomaxprocs;
 pub use sched::{
     blocking, checkpoint, lock_to_cpu, num_cpu, num_goroutine, unlock_from_cpu, yield_now,

@@ -188,6 +188,11 @@ impl Sched {
         drop(guard)
     }
 
+    /// Is there a network?
+    pub fn has_poller(&self) -> bool {
+        self.netpoll.is_set()
+    }
+
     /// A device has something, and says so by other means than an interrupt of its own: CPU `cpu` is interrupted, if it was
     /// started. From anywhere, also from threads that are no CPU of the host machine.
     pub fn device_interrupt(&self, cpu: usize) {

@@ -67,6 +67,7 @@ mod sched_life;
 mod selects;
 mod shared;
 mod soak;
+mod sockets;
 #[cfg(ringo_kernel)]
 mod stacks;
 #[cfg(ringo_kernel)]
@@ -132,6 +133,7 @@ const AREAS: &[&[Test]] = &[
     sched_fair::TESTS,
     sched_life::TESTS,
     soak::TESTS,
+    sockets::TESTS,
     stress::TESTS,
     stw::TESTS,
     timers::TESTS,

@@ -35,8 +35,10 @@ mod outside;
 mod programs;
 mod reach;
 mod regs;
+mod served;
 mod shell;
 mod soak;
+mod sockets;
 mod stacks;
 mod step;
 mod stw;
@@ -57,7 +59,9 @@ fn main() -> ExitCode {
     // The long ones first, so that nobody waits for them alone at the end.
     let cases = [
         regs::cases(),
+        served::cases(),
         soak::cases(),
+        sockets::cases(),
         wake::cases(),
         wakeup::cases(),
         channels::cases(),

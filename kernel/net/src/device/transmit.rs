@@ -78,6 +78,11 @@ impl<B: Bell> Transmitter<B> {
         self.pool.queue.interrupts_off()
     }
 
+    /// Is there room for a frame, as far as is known without a [`Transmitter::reclaim`]?
+    pub fn has_room(&self) -> bool {
+        self.pool.free() != 0
+    }
+
     /// Frames that have not gone, those that wait for [`Transmitter::flush`] included.
     pub fn under_way(&self) -> u16 {
         self.pool.queue.out()

@@ -128,8 +128,8 @@ impl<U> Listener<U> {
         Some(Conn { shared })
     }
 
-    /// Listens no longer. Connections that nobody has accepted are reset.
-    pub fn close(self, stack: &Stack<U>, now_ns: u64, out: &mut dyn Out<U>) {
+    /// Listens no longer; a second time does nothing. Connections that nobody has accepted are reset.
+    pub fn close(&self, stack: &Stack<U>, now_ns: u64, out: &mut dyn Out<U>) {
         let gone = stack
             .tcp
             .demux

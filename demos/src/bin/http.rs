@@ -1,0 +1,67 @@
+//! A web server: a goroutine for each connection. The runner forwards a port of the host's to it and says which: then
+//! `curl localhost:8080`, or a browser. `curl -X POST localhost:8080/stop` ends it.
+#![no_std]
+#![no_main]
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use ringo::net::http::{Method, Request, Response, Router, Server, Shutdown as Finish, serve};
+use ringo::net::{Error, TcpListener};
+use ringo::{machine, prelude::*};
+ringo::main!(main);
+
+/// What a handler says.
+type Result = core::result::Result<(), ringo::net::http::Error>;
+
+static SERVED: AtomicU64 = AtomicU64::new(0);
+
+fn hello(request: &Request, response: &mut Response) -> Result {
+    SERVED.fetch_add(1, Relaxed);
+    let name = request.param("name").unwrap_or("you");
+    response.body(format!(
+        "hello {name}, from goroutine {} on CPU {}\n",
+        current().id(),
+        machine::cpu()
+    ))
+}
+
+fn state(_: &Request, response: &mut Response) -> Result {
+    response.body(format!(
+        "goroutines {}\nP {}\nCPU {}\nserved {}\n",
+        num_goroutine(),
+        machine::procs(),
+        num_cpu(),
+        SERVED.load(Relaxed)
+    ))
+}
+
+fn main() -> core::result::Result<(), Error> {
+    let listener = Arc::new(TcpListener::bind("0.0.0.0:80")?);
+    let finish = Finish::new();
+    let stop = {
+        let (listener, finish) = (listener.clone(), finish.clone());
+        move |_: &Request, response: &mut Response| {
+            finish.begin();
+            listener.close();
+            response.body("ended\n")
+        }
+    };
+    let router = Router::new()
+        .route(Method::Get, "/", hello)
+        .route(Method::Get, "/hello/{name}", hello)
+        .route(Method::Get, "/state", state)
+        .route(Method::Post, "/stop", stop);
+    println!("a web server, at port 80 of this machine");
+    let connections = WaitGroup::new();
+    serve(
+        &Arc::new(Server::new(router)),
+        &mut &*listener,
+        &finish,
+        |task| {
+            connections.go(move || {
+                task.run();
+            })
+        },
+    )?;
+    connections.wait();
+    println!("{} requests served", SERVED.load(Relaxed));
+    Ok(())
+}

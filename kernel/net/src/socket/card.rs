@@ -1,0 +1,158 @@
+//! The card between stack and netpoller: who may touch which half, and what becomes of frames that find no room.
+//!
+//! **I-FULL** Who was told that there is no room is told of room: the transmitter is asked to interrupt before `full` is set, under
+//! its lock, and the netpoller looks at `full` on each visit.
+
+use crate::device::{Bell, Checksum, Frame, Offers, Receiver, Transmitter};
+use crate::stack::{self, Ready};
+use alloc::sync::Arc;
+#[cfg(ringo_kernel)]
+use base::Rank;
+use base::SpinLock;
+use sched::netpoll::{Mode, PollDesc, ReadyList};
+
+/// Frames that one visit takes at most: others want the CPU too.
+const BUDGET: usize = 64;
+
+/// A card's two halves.
+pub(super) struct Card<B: Bell> {
+    receiver: SpinLock<Receiver<B>>,
+    sender: SpinLock<Sender<B>>,
+    pub(super) mac: [u8; 6],
+    pub(super) offers: Offers,
+}
+
+struct Sender<B: Bell> {
+    transmitter: Transmitter<B>,
+    /// I-FULL: somebody waits for room.
+    full: bool,
+}
+
+impl<B: Bell> Card<B> {
+    #[cfg(ringo_kernel)]
+    pub(super) fn new(
+        mac: [u8; 6],
+        offers: Offers,
+        receiver: Receiver<B>,
+        transmitter: Transmitter<B>,
+    ) -> Self {
+        Card {
+            receiver: SpinLock::new(Rank::NetReceiver, receiver),
+            sender: SpinLock::new(
+                Rank::NetDevice,
+                Sender {
+                    transmitter,
+                    full: false,
+                },
+            ),
+            mac,
+            offers,
+        }
+    }
+
+    /// Calls `f` for some of the frames that have come.
+    pub(super) fn receive(&self, f: impl FnMut(Frame<'_>)) {
+        let mut receiver = self.receiver.lock();
+        receiver.ignore();
+        if let Err(error) = receiver.receive(BUDGET, f) {
+            log::error!("network card: {error}")
+        }
+    }
+
+    /// From here on it interrupts when a frame has come, or when one has gone and somebody waits for that. True: one has.
+    pub(super) fn listen(&self) -> bool {
+        let came = self.receiver.lock().listen();
+        let mut sender = self.sender.lock();
+        came || sender.full && sender.transmitter.listen()
+    }
+
+    /// Somebody waits for room, and there is some.
+    pub(super) fn has_room_again(&self) -> bool {
+        let mut sender = self.sender.lock();
+        if !sender.full || sender.transmitter.reclaim().is_err() {
+            return false;
+        }
+        sender.full = !sender.transmitter.has_room();
+        if !sender.full {
+            sender.transmitter.ignore()
+        }
+        !sender.full
+    }
+
+    fn send(
+        &self,
+        bytes: usize,
+        checksum: Option<Checksum>,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> bool {
+        let mut sender = self.sender.lock();
+        loop {
+            match sender.transmitter.send(bytes, checksum, &mut *fill) {
+                Ok(false) if !sender.transmitter.listen() => {
+                    sender.full = true;
+                    return false;
+                }
+                Ok(false) => {} // one has gone meanwhile
+                Ok(true) => return true,
+                // Said when it broke; what is sent into it is lost.
+                Err(_) => return true,
+            }
+        }
+    }
+
+    fn flush(&self) {
+        self.sender.lock().transmitter.flush()
+    }
+}
+
+/// Where a call's effects go.
+pub(super) struct Out<'a, B: Bell> {
+    card: Option<&'a Card<B>>,
+    /// Who can go on.
+    pub(super) list: &'a mut ReadyList,
+    sent: bool,
+}
+
+impl<'a, B: Bell> Out<'a, B> {
+    pub(super) fn new(card: Option<&'a Card<B>>, list: &'a mut ReadyList) -> Self {
+        Out {
+            card,
+            list,
+            sent: false,
+        }
+    }
+}
+
+/// What was sent leaves.
+impl<B: Bell> Drop for Out<'_, B> {
+    fn drop(&mut self) {
+        if let Some(card) = self.card.filter(|_| self.sent) {
+            card.flush()
+        }
+    }
+}
+
+impl<B: Bell> stack::Out<PollDesc> for Out<'_, B> {
+    fn frame(
+        &mut self,
+        bytes: usize,
+        checksum: Option<Checksum>,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> bool {
+        let Some(card) = self.card else {
+            return true; // there is no wire: it is lost
+        };
+        let sent = card.send(bytes, checksum, fill);
+        self.sent |= sent;
+        sent
+    }
+
+    fn ready(&mut self, socket: &Arc<PollDesc>, mode: Ready) {
+        if mode != Ready::Writable {
+            socket.ready(Mode::Read, self.list)
+        }
+        if mode != Ready::Readable {
+            socket.ready(Mode::Write, self.list)
+        }
+    }
+}

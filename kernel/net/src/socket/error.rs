@@ -1,0 +1,144 @@
+//! What can go wrong, in `std::io`'s words.
+
+use core::fmt;
+
+/// Why a call of a socket failed.
+///
+/// ```
+/// use net::socket::{Error, ErrorKind};
+/// let error = Error::from(ErrorKind::TimedOut);
+/// assert_eq!(error.kind(), ErrorKind::TimedOut);
+/// assert_eq!(error.to_string(), "the deadline has passed");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Error(ErrorKind);
+
+/// `std::result::Result` with [`Error`].
+pub type Result<T> = core::result::Result<T, Error>;
+
+/// The kinds of [`Error`]: those of `std::io::ErrorKind` that a socket has.
+///
+/// ```
+/// use net::socket::ErrorKind;
+/// assert_eq!(ErrorKind::ConnectionReset.to_string(), "the other side has broken the connection off");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Nothing is there yet, or there is no room yet, and the socket does not wait (`set_nonblocking`).
+    WouldBlock,
+    /// The deadline passed, or the other side did not answer.
+    TimedOut,
+    /// Nobody listens there.
+    ConnectionRefused,
+    /// The other side broke the connection off.
+    ConnectionReset,
+    /// The connection ended before it was accepted, or this side closed it during the call.
+    ConnectionAborted,
+    /// The socket has no connection, or was closed.
+    NotConnected,
+    /// Somebody has this address already.
+    AddrInUse,
+    /// The address is not this machine's, or all its ports are taken.
+    AddrNotAvailable,
+    /// This direction was shut down.
+    BrokenPipe,
+    /// No such address, or a datagram that is too long.
+    InvalidInput,
+    /// No computer answers there.
+    HostUnreachable,
+    /// There is no way there.
+    NetworkUnreachable,
+    /// This machine has no network but itself.
+    NetworkDown,
+    /// No address is known for the name.
+    NotFound,
+    /// There is no memory for it.
+    OutOfMemory,
+    /// IPv6, which is not there.
+    Unsupported,
+    /// A datagram for everybody, from a socket that may not send such.
+    PermissionDenied,
+}
+
+impl Error {
+    /// What kind of error it is.
+    ///
+    /// ```
+    /// use net::socket::{Error, ErrorKind};
+    /// assert_eq!(Error::from(ErrorKind::AddrInUse).kind(), ErrorKind::AddrInUse);
+    /// ```
+    pub fn kind(&self) -> ErrorKind {
+        self.0
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Error {
+        Error(kind)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WouldBlock => "it would have to wait",
+            Self::TimedOut => "the deadline has passed",
+            Self::ConnectionRefused => "nobody listens there",
+            Self::ConnectionReset => "the other side has broken the connection off",
+            Self::ConnectionAborted => "the connection was given up",
+            Self::NotConnected => "there is no connection",
+            Self::AddrInUse => "the address is in use",
+            Self::AddrNotAvailable => "the address is not this machine's, or has no port left",
+            Self::BrokenPipe => "the connection takes no more data",
+            Self::InvalidInput => "it is no address, or too long for a datagram",
+            Self::HostUnreachable => "no computer answers there",
+            Self::NetworkUnreachable => "there is no way there",
+            Self::NetworkDown => "this machine has no network",
+            Self::NotFound => "no address is known for this name",
+            Self::OutOfMemory => "there is not enough memory",
+            Self::Unsupported => "IPv6 is not there yet",
+            Self::PermissionDenied => "the socket may not send to everybody",
+        })
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl embedded_io::Error for Error {
+    fn kind(&self) -> embedded_io::ErrorKind {
+        use embedded_io::ErrorKind as K;
+        match self.0 {
+            ErrorKind::TimedOut => K::TimedOut,
+            ErrorKind::ConnectionRefused => K::ConnectionRefused,
+            ErrorKind::ConnectionReset => K::ConnectionReset,
+            ErrorKind::ConnectionAborted => K::ConnectionAborted,
+            ErrorKind::NotConnected => K::NotConnected,
+            ErrorKind::AddrInUse => K::AddrInUse,
+            ErrorKind::AddrNotAvailable => K::AddrNotAvailable,
+            ErrorKind::BrokenPipe => K::BrokenPipe,
+            ErrorKind::InvalidInput => K::InvalidInput,
+            ErrorKind::NotFound => K::NotFound,
+            ErrorKind::OutOfMemory => K::OutOfMemory,
+            ErrorKind::Unsupported => K::Unsupported,
+            ErrorKind::PermissionDenied => K::PermissionDenied,
+            // `embedded-io` has no words for these.
+            ErrorKind::WouldBlock
+            | ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::NetworkDown => K::Other,
+        }
+    }
+}

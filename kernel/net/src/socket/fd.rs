@@ -1,0 +1,86 @@
+//! What every socket has: a descriptor, and the rule for calls that wait (Go: internal/poll, `FD`, `fdMutex`).
+//!
+//! ```text
+//!   reset ──► try ──► done
+//!              ▲  │ nothing there, no room
+//!              │  ▼
+//!              └─ wait on the descriptor ──► deadline passed, socket closed: an error
+//! ```
+//!
+//! One goroutine at a time goes through this for a direction; others wait for their turn, in order.
+
+use super::{Error, ErrorKind, Result};
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use csp::sync::Mutex;
+use csp::time::Instant;
+use sched::netpoll::{Mode, PollDesc, PollError, ReadyList};
+
+/// A socket's descriptor, and whose turn it is.
+pub(super) struct Fd {
+    /// The stack tells it of readiness.
+    pub(super) pd: Arc<PollDesc>,
+    turns: [Mutex<()>; 2],
+    nonblocking: AtomicBool,
+}
+
+impl From<PollError> for Error {
+    fn from(error: PollError) -> Error {
+        match error {
+            PollError::Closing => ErrorKind::NotConnected.into(),
+            PollError::Timeout => ErrorKind::TimedOut.into(),
+        }
+    }
+}
+
+impl Fd {
+    pub(super) fn new() -> Fd {
+        Fd {
+            pd: Arc::new(PollDesc::new()),
+            turns: [Mutex::new(()), Mutex::new(())],
+            nonblocking: AtomicBool::new(false),
+        }
+    }
+
+    /// Tries until `attempt` has something (None: not yet).
+    pub(super) fn retry<T>(
+        &self,
+        mode: Mode,
+        mut attempt: impl FnMut() -> Result<Option<T>>,
+    ) -> Result<T> {
+        let turn = &self.turns[mode as usize];
+        let _turn = if self.nonblocking.load(Relaxed) {
+            turn.try_lock().ok_or(ErrorKind::WouldBlock)?
+        } else {
+            turn.lock()
+        };
+        self.pd.reset(mode)?;
+        loop {
+            match attempt() {
+                Ok(Some(done)) => return Ok(done),
+                Ok(None) => {}
+                // Whoever closed it has shut the connection as well.
+                Err(_) if self.pd.is_closing() => return Err(ErrorKind::NotConnected.into()),
+                Err(error) => return Err(error),
+            }
+            if self.nonblocking.load(Relaxed) {
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            self.pd.wait(mode)?
+        }
+    }
+
+    pub(super) fn set_nonblocking(&self, on: bool) {
+        self.nonblocking.store(on, Relaxed)
+    }
+
+    pub(super) fn set_deadline(&self, mode: Mode, when: Option<Instant>) {
+        let when_ns = when.map(|when| when.since_start().as_nanos() as u64);
+        self.pd.set_deadline(mode, when_ns)
+    }
+
+    /// Whoever waits on the socket goes on with an error, and nobody waits on it any more.
+    pub(super) fn unblock(&self) {
+        self.pd.unblock(&mut ReadyList::new()) // whose drop readies them
+    }
+}

@@ -1,0 +1,137 @@
+//! The machine's network: one stack, and under it the card if there is one. It comes up when a program first asks for it.
+//!
+//! ```text
+//!    a goroutine's call                     the netpoller (g0)
+//!          │  ▲                                 │  ▲
+//!          ▼  │ list: who can go on             ▼  │
+//!    ┌─────────────────────── Stack ───────────────────────┐
+//!    └────────┬──────────────────────────────────▲─────────┘
+//!       transmitter (a lock, shared)       receiver (I-ONE-POLLER)
+//!             ▼                                  │
+//!    ═════════ the card's rings ═════════════════╧══ interrupt ──► pending bit ──► netpoller
+//! ```
+
+use super::Result;
+use super::card::{Card, Out};
+use super::lease::Waiters;
+use super::wire::{Bell, open, seed};
+use crate::stack::{Config, Stack};
+use core::net::{Ipv4Addr, SocketAddrV4};
+use csp::sync::{Mutex, OnceLock};
+use sched::netpoll::{PollDesc, Poller, ReadyList};
+
+/// The network of this machine.
+pub(super) struct Machine {
+    pub(super) stack: Stack<PollDesc>,
+    card: Option<Card<Bell>>,
+    lease: Waiters,
+}
+
+static MACHINE: OnceLock<Machine> = OnceLock::new();
+
+/// It; the first caller brings it up.
+pub(super) fn machine() -> &'static Machine {
+    let machine = MACHINE.get_or_init(Machine::new);
+    if !sched::this().has_poller() {
+        start(machine)
+    }
+    machine
+}
+
+/// From here on the scheduler asks it what has come.
+#[cold]
+fn start(machine: &'static Machine) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock();
+    if sched::this().has_poller() {
+        return;
+    }
+    sched::this().set_poller(machine);
+    if machine.card.is_some() {
+        machine.lease.ask()
+    }
+}
+
+/// For the runner, which forwards a port of the host's to this one. Only ports that others can reach are worth it.
+pub(super) fn say_listens(protocol: &str, at: SocketAddrV4) {
+    if machine().card.is_none() || at.ip().is_loopback() {
+        return;
+    }
+    let port = at.port();
+    let event =
+        alloc::format!("\u{1}{{\"event\":\"listen\",\"proto\":\"{protocol}\",\"port\":{port}}}\n");
+    arch::control_write(event.as_bytes())
+}
+
+/// Waits until the machine has an address, if it has a card.
+pub(super) fn await_address() -> Result<()> {
+    let machine = machine();
+    if machine.card.is_none() || machine.stack.address().is_some() {
+        return Ok(());
+    }
+    machine.lease.wait(machine)
+}
+
+/// The same if `ip` is not this computer.
+pub(super) fn await_route(ip: &Ipv4Addr) -> Result<()> {
+    if ip.is_loopback() || ip.is_unspecified() {
+        return Ok(());
+    }
+    await_address()
+}
+
+/// Calls `f` with the stack, the time, and a place for its effects; they have come about when this returns.
+pub(super) fn effects<T>(f: impl FnOnce(&Stack<PollDesc>, u64, &mut Out<'_, Bell>) -> T) -> T {
+    let machine = machine();
+    let mut list = ReadyList::new();
+    let mut out = Out::new(machine.card.as_ref(), &mut list);
+    let result = f(&machine.stack, sched::machine_now_ns(), &mut out);
+    drop(out);
+    list.inject();
+    result
+}
+
+impl Machine {
+    fn new() -> Machine {
+        let card = open();
+        let mut config = Config::new([2, 0, 0, 0, 0, 1], seed());
+        if let Some(card) = &card {
+            config.mac = card.mac;
+            config.offload = card.offers.sends_checksums
+        }
+        Machine {
+            stack: Stack::new(config),
+            card,
+            lease: Waiters::new(),
+        }
+    }
+}
+
+impl Poller for Machine {
+    fn netpoll(&self, list: &mut ReadyList) {
+        let now_ns = sched::machine_now_ns();
+        let mut out = Out::new(self.card.as_ref(), list);
+        if let Some(card) = &self.card {
+            card.receive(|frame| {
+                self.stack
+                    .input(frame.bytes, frame.checked, now_ns, &mut out)
+            });
+            if card.has_room_again() {
+                self.stack.room(now_ns, &mut out)
+            }
+        }
+        self.stack.tick(now_ns, &mut out)
+    }
+
+    fn listen(&self) -> bool {
+        self.card.as_ref().is_some_and(Card::listen)
+    }
+
+    fn next_deadline_ns(&self) -> u64 {
+        self.stack.next_deadline_ns()
+    }
+
+    fn has_device(&self) -> bool {
+        self.card.is_some()
+    }
+}

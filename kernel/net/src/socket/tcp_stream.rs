@@ -1,0 +1,477 @@
+//! Connections (std: `net::TcpStream`).
+
+use super::addr::first;
+use super::fd::Fd;
+use super::machine::{await_route, effects};
+use super::{Error, ErrorKind, Result, ToSocketAddrs};
+use crate::stack::tcp::{Conn, TcpError};
+use alloc::sync::Arc;
+use core::fmt;
+use core::net::{SocketAddr, SocketAddrV4};
+use csp::time::{Duration, Instant};
+use sched::netpoll::{Mode, PollDesc};
+
+/// A TCP connection. It is closed when its last handle is dropped; what was written still arrives. Reads and writes are
+/// those of [`embedded_io`]; they park the goroutine.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// use net::socket::{Read, TcpListener, TcpStream, Write};
+/// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+/// let addr = listener.local_addr().unwrap();
+/// let server = csp::spawn(move || {
+///     let (mut s, _peer) = listener.accept().unwrap();
+///     let mut b = [0; 5];
+///     s.read_exact(&mut b).unwrap();
+///     s.write_all(&b).unwrap();
+/// });
+/// let mut c = TcpStream::connect(addr).unwrap();
+/// c.write_all(b"hello").unwrap();
+/// let mut b = [0; 8];
+/// assert_eq!(c.read(&mut b).unwrap(), 5);
+/// server.join();
+/// assert_eq!(c.read(&mut b).unwrap(), 0); // the end
+/// # });
+/// ```
+pub struct TcpStream(Arc<Inner>);
+
+struct Inner {
+    /// Until it is dropped.
+    conn: Option<Conn<PollDesc>>,
+    fd: Fd,
+}
+
+/// Which direction [`TcpStream::shutdown`] ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shutdown {
+    /// Nothing is received any more.
+    Read,
+    /// Nothing is sent any more: the other side gets the end.
+    Write,
+    /// Neither.
+    Both,
+}
+
+impl From<TcpError> for Error {
+    fn from(error: TcpError) -> Error {
+        match error {
+            TcpError::WouldBlock => ErrorKind::WouldBlock,
+            TcpError::Refused => ErrorKind::ConnectionRefused,
+            TcpError::Reset => ErrorKind::ConnectionReset,
+            TcpError::TimedOut => ErrorKind::TimedOut,
+            TcpError::BrokenPipe => ErrorKind::BrokenPipe,
+            TcpError::NotConnected => ErrorKind::NotConnected,
+            TcpError::AddrInUse => ErrorKind::AddrInUse,
+            TcpError::AddrNotAvailable => ErrorKind::AddrNotAvailable,
+            TcpError::Unreachable => ErrorKind::NetworkUnreachable,
+            TcpError::Invalid => ErrorKind::InvalidInput,
+        }
+        .into()
+    }
+}
+
+/// None: not yet.
+fn not_yet<T>(result: core::result::Result<T, TcpError>) -> Result<Option<T>> {
+    match result {
+        Ok(t) => Ok(Some(t)),
+        Err(TcpError::WouldBlock) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Inner {
+    fn conn(&self) -> &Conn<PollDesc> {
+        self.conn.as_ref().expect("there until it is dropped")
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.fd.unblock();
+        if let Some(conn) = self.conn.take() {
+            effects(|stack, now_ns, out| conn.close(stack, now_ns, out))
+        }
+    }
+}
+
+impl TcpStream {
+    pub(super) fn new(conn: Conn<PollDesc>, fd: Fd) -> TcpStream {
+        TcpStream(Arc::new(Inner {
+            conn: Some(conn),
+            fd,
+        }))
+    }
+
+    fn conn(&self) -> &Conn<PollDesc> {
+        self.0.conn()
+    }
+
+    /// Connects to `addr`: to the first of its addresses that answers.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{ErrorKind, TcpStream};
+    /// let error = TcpStream::connect(("127.0.0.1", 9)).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// `ConnectionRefused`, `TimedOut`, `NetworkUnreachable`, and those of [`ToSocketAddrs`].
+    pub fn connect(addr: impl ToSocketAddrs) -> Result<TcpStream> {
+        first(addr, |addr| Self::connect_by(addr, None))
+    }
+
+    /// The same, and gives up with `TimedOut` after `timeout` for each address.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::Duration;
+    /// use net::socket::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let addr = listener.local_addr().unwrap();
+    /// TcpStream::connect_timeout(addr, Duration::from_secs(10)).unwrap();
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// As [`connect`](TcpStream::connect).
+    pub fn connect_timeout(addr: impl ToSocketAddrs, timeout: Duration) -> Result<TcpStream> {
+        first(addr, |addr| {
+            Self::connect_by(addr, Some(Instant::now() + timeout))
+        })
+    }
+
+    fn connect_by(addr: SocketAddrV4, deadline: Option<Instant>) -> Result<TcpStream> {
+        await_route(addr.ip())?;
+        let fd = Fd::new();
+        let pd = fd.pd.clone();
+        let conn = effects(|stack, now_ns, out| stack.connect(addr, pd, now_ns, out))?;
+        let stream = TcpStream::new(conn, fd);
+        if deadline.is_some() {
+            stream.set_write_deadline(deadline)
+        }
+        let connected = || not_yet(stream.conn().connected());
+        stream.0.fd.retry(Mode::Write, connected)?;
+        stream.set_write_deadline(None);
+        Ok(stream)
+    }
+
+    /// Another handle of the same connection.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{Read, TcpListener, TcpStream, Write};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let mut reader = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// let mut writer = reader.try_clone().unwrap();
+    /// let (peer, _) = listener.accept().unwrap();
+    /// csp::go(move || writer.write_all(b"from another goroutine").unwrap());
+    /// drop(peer);
+    /// assert!(reader.read(&mut [0; 8]).is_ok_and(|n| n == 0) || true);
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// None today.
+    pub fn try_clone(&self) -> Result<TcpStream> {
+        Ok(TcpStream(self.0.clone()))
+    }
+
+    fn receive(&self, buffer: &mut [u8], peek: bool) -> Result<usize> {
+        self.0.fd.retry(Mode::Read, || {
+            not_yet(effects(|stack, now_ns, out| {
+                if peek {
+                    self.conn().peek(stack, buffer, now_ns, out)
+                } else {
+                    self.conn().recv(stack, buffer, now_ns, out)
+                }
+            }))
+        })
+    }
+
+    fn send(&self, data: &[u8]) -> Result<usize> {
+        self.0.fd.retry(Mode::Write, || {
+            not_yet(effects(|stack, now_ns, out| {
+                self.conn().send(stack, data, now_ns, out)
+            }))
+        })
+    }
+
+    /// Waits for data as a read does, and leaves it there.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{Read, TcpListener, TcpStream, Write};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let mut a = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// let (mut b, _) = listener.accept().unwrap();
+    /// a.write_all(b"twice").unwrap();
+    /// assert_eq!(b.peek(&mut [0; 5]).unwrap(), 5);
+    /// assert_eq!(b.read(&mut [0; 5]).unwrap(), 5);
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// As a read.
+    pub fn peek(&self, buffer: &mut [u8]) -> Result<usize> {
+        self.receive(buffer, true)
+    }
+
+    /// Ends one direction, or both. Whoever waits in it goes on.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{Read, Shutdown, TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let a = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// let (mut b, _) = listener.accept().unwrap();
+    /// a.shutdown(Shutdown::Write).unwrap();
+    /// assert_eq!(b.read(&mut [0; 5]).unwrap(), 0);
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// `NotConnected`, or why the connection has ended.
+    pub fn shutdown(&self, how: Shutdown) -> Result<()> {
+        effects(|stack, now_ns, out| {
+            if how != Shutdown::Write {
+                self.conn().shutdown_read(stack, now_ns, out)
+            }
+            if how != Shutdown::Read {
+                self.conn().shutdown_write(stack, now_ns, out)?
+            }
+            Ok(())
+        })
+    }
+
+    /// Closes the connection for all its handles: whoever waits on it goes on with `NotConnected`, and so do calls that follow.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{ErrorKind, Read, TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// let mut reader = stream.try_clone().unwrap();
+    /// let waits = csp::spawn(move || reader.read(&mut [0; 8]));
+    /// csp::time::sleep(csp::time::Duration::from_millis(1));
+    /// stream.close();
+    /// assert_eq!(waits.join().unwrap_err().kind(), ErrorKind::NotConnected);
+    /// # });
+    /// ```
+    pub fn close(&self) {
+        self.0.fd.unblock();
+        // What it fails with is what ended the connection before.
+        let _ = self.shutdown(Shutdown::Both);
+    }
+
+    /// This side's address.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// assert_eq!(stream.local_addr().unwrap(), listener.accept().unwrap().1);
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// None today.
+    pub fn local_addr(&self) -> Result<SocketAddr> {
+        Ok(self.conn().local().into())
+    }
+
+    /// The other side's.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let addr = listener.local_addr().unwrap();
+    /// assert_eq!(TcpStream::connect(addr).unwrap().peer_addr().unwrap(), addr);
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// None today.
+    pub fn peer_addr(&self) -> Result<SocketAddr> {
+        Ok(self.conn().remote().into())
+    }
+
+    /// From `when` on, reads fail with `TimedOut`, one that waits at that moment as well. None: never. A read after the deadline
+    /// was moved works again.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::{Duration, Instant};
+    /// use net::socket::{ErrorKind, Read, TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// stream.set_read_deadline(Some(Instant::now() + Duration::from_millis(1)));
+    /// assert_eq!(stream.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::TimedOut);
+    /// # });
+    /// ```
+    pub fn set_read_deadline(&self, when: Option<Instant>) {
+        self.0.fd.set_deadline(Mode::Read, when)
+    }
+
+    /// The same for writes.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::Instant;
+    /// use net::socket::{ErrorKind, TcpListener, TcpStream, Write};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// stream.set_write_deadline(Some(Instant::now()));
+    /// assert_eq!(stream.write(b"late").unwrap_err().kind(), ErrorKind::TimedOut);
+    /// # });
+    /// ```
+    pub fn set_write_deadline(&self, when: Option<Instant>) {
+        self.0.fd.set_deadline(Mode::Write, when)
+    }
+
+    /// Where a call would have to wait, it fails with `WouldBlock`.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{ErrorKind, Read, TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// stream.set_nonblocking(true).unwrap();
+    /// assert_eq!(stream.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::WouldBlock);
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// None today.
+    pub fn set_nonblocking(&self, on: bool) -> Result<()> {
+        self.0.fd.set_nonblocking(on);
+        Ok(())
+    }
+
+    /// False: small segments wait for the acknowledgement of what went before (Nagle). At first they do not, as in Go.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// assert!(stream.nodelay().unwrap());
+    /// stream.set_nodelay(false).unwrap();
+    /// assert!(!stream.nodelay().unwrap());
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// None today.
+    pub fn set_nodelay(&self, on: bool) -> Result<()> {
+        self.conn().set_nodelay(on);
+        Ok(())
+    }
+
+    /// Do small segments leave at once?
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// assert!(TcpStream::connect(listener.local_addr().unwrap()).unwrap().nodelay().unwrap());
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// None today.
+    pub fn nodelay(&self) -> Result<bool> {
+        Ok(self.conn().nodelay())
+    }
+
+    /// After so long without a word the other side is asked whether it is there, and so often again; without an answer to nine
+    /// questions the connection ends with `TimedOut`. None, at first: it is not asked.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use csp::time::Duration;
+    /// use net::socket::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// stream.set_keepalive(Some(Duration::from_secs(15))).unwrap();
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// None today.
+    pub fn set_keepalive(&self, every: Option<Duration>) -> Result<()> {
+        let every_ns = every.map(|d| d.as_nanos().try_into().unwrap_or(u64::MAX));
+        effects(|stack, now_ns, out| self.conn().set_keepalive(stack, every_ns, now_ns, out));
+        Ok(())
+    }
+
+    /// Routers that its packets may pass, 1 to 255; at first 64.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// stream.set_ttl(1).unwrap();
+    /// assert!(stream.set_ttl(256).is_err());
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidInput`: another number.
+    pub fn set_ttl(&self, ttl: u32) -> Result<()> {
+        match u8::try_from(ttl) {
+            Ok(ttl) if ttl != 0 => self.conn().set_ttl(ttl),
+            _ => return Err(ErrorKind::InvalidInput.into()),
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for TcpStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let conn = self.conn();
+        write!(f, "TcpStream({} to {})", conn.local(), conn.remote())
+    }
+}
+
+impl embedded_io::ErrorType for TcpStream {
+    type Error = Error;
+}
+
+impl embedded_io::ErrorType for &TcpStream {
+    type Error = Error;
+}
+
+impl embedded_io::Read for &TcpStream {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        self.receive(buffer, false)
+    }
+}
+
+impl embedded_io::Read for TcpStream {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        self.receive(buffer, false)
+    }
+}
+
+impl embedded_io::Write for &TcpStream {
+    fn write(&mut self, data: &[u8]) -> Result<usize> {
+        self.send(data)
+    }
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl embedded_io::Write for TcpStream {
+    fn write(&mut self, data: &[u8]) -> Result<usize> {
+        self.send(data)
+    }
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,180 @@
+//! Servers on the machine, clients here: over a cable of our own with faults, and as a user's machine has it, by a forwarded
+//! port.
+
+use ringo_runner::{Forward, Net};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+use tests::peer::{Faults, Peer, Setup, SocketHandle, Wire};
+use tests::{Board, Case, NO_NET, demo};
+
+const MACHINE: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
+/// What a wait for the machine may take before it is hung.
+const HUNG: Duration = Duration::from_secs(60);
+
+/// A peer that gives the machine its address, and has it.
+fn peer(wire: Wire, setup: Setup) -> Result<Peer, String> {
+    let mut peer = Peer::new(wire, setup);
+    peer.serve_dhcp(MACHINE);
+    peer.until("the machine to ask for an address", |peer| {
+        Ok((peer.leases() != 0).then_some(()))
+    })?;
+    Ok(peer)
+}
+
+/// The server listens soon after the machine has its address.
+fn connect(peer: &mut Peer) -> Result<SocketHandle, String> {
+    let begin = Instant::now();
+    loop {
+        match peer.connect(SocketAddrV4::new(MACHINE, 7)) {
+            Err(why) if why.contains("refused") && begin.elapsed() < HUNG => {
+                peer.run_for(Duration::from_millis(5))
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Connections one after another, some bytes each; all of them come back.
+fn echoed(mut peer: Peer, connections: u64) -> Result<(), String> {
+    for c in 0..connections {
+        let at = connect(&mut peer)?;
+        let sent: Vec<u8> = (0..20_000u64).map(|i| ((i * i) ^ c) as u8).collect();
+        // In parts that fit into the buffers on the way.
+        for part in sent.chunks(4_000) {
+            peer.send_all(at, part)?;
+            let back = peer.recv_exact(at, part.len())?;
+            if back != part {
+                return Err(format!("connection {c}: it came back otherwise"));
+            }
+        }
+        peer.shut(at);
+        if c + 1 == connections {
+            // The machine ends with its server, whatever of the end was lost on the way.
+            drop(peer.finish(at));
+            break;
+        }
+        let rest = peer.recv_to_end(at)?;
+        if !rest.is_empty() {
+            return Err(format!("{} bytes too many", rest.len()));
+        }
+        peer.finish(at)?
+    }
+    Ok(())
+}
+
+fn over_cable(name: &str, seed: u64, faults: Faults) -> Case {
+    let setup = Setup {
+        seed,
+        haste: if faults == Faults::NONE { 1 } else { 20 },
+        from_machine: faults,
+        to_machine: faults,
+        ..Setup::default()
+    };
+    let case = Case::new("served", "sockets_serve").named(name);
+    case.arg("connections", 3)
+        .peer(move |wire| echoed(peer(wire, setup)?, 3))
+}
+
+/// Reads an answer with its length in its head: the first line, and the body.
+fn answer(stream: &mut BufReader<TcpStream>) -> Result<(String, String), String> {
+    let text = |e: std::io::Error| e.to_string();
+    let (mut first, mut bytes) = (String::new(), 0);
+    stream.read_line(&mut first).map_err(text)?;
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).map_err(text)?;
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(n) = line.to_lowercase().strip_prefix("content-length:") {
+            bytes = n.trim().parse().map_err(|_| format!("length {n}"))?
+        }
+    }
+    let mut body = vec![0; bytes];
+    stream.read_exact(&mut body).map_err(text)?;
+    Ok((
+        first.trim().to_string(),
+        String::from_utf8_lossy(&body).to_string(),
+    ))
+}
+
+/// Asks on one connection, again and again, and then ends the server.
+fn browse(port: u16) -> Result<(), String> {
+    let text = |e: std::io::Error| e.to_string();
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(text)?;
+    stream.set_read_timeout(Some(HUNG)).map_err(text)?;
+    let mut stream = BufReader::new(stream);
+    let mut ask = |line: &str| {
+        let head = format!("{line} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+        stream.get_mut().write_all(head.as_bytes()).map_err(text)?;
+        answer(&mut stream)
+    };
+    for i in 0..20 {
+        let (first, body) = ask(&format!("GET /hello/{i}"))?;
+        if first != "HTTP/1.1 200 OK" || !body.starts_with(&format!("hello {i}, from goroutine ")) {
+            return Err(format!("{first}: {body}"));
+        }
+    }
+    let (first, _) = ask("GET /nowhere")?;
+    if !first.starts_with("HTTP/1.1 404") {
+        return Err(format!("what is not there: {first}"));
+    }
+    // The machine may end before its network has passed on the answer; that it has ended well says its own output.
+    match ask("POST /stop") {
+        Ok((first, body)) if body != "ended\n" => Err(format!("{first}: {body}")),
+        _ => Ok(()),
+    }
+}
+
+/// The demo, as a user starts it, but for the port.
+fn web(board: Board, smp: u32) -> Case {
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| l.local_addr());
+    let port = free.map_or(28_080, |at| at.port());
+    let case = Case::new("served", "http")
+        .named(&format!("{board:?}"))
+        .kernel(|| demo("http"))
+        .smp(smp);
+    let case = case.machine(move |machine| {
+        let (udp, host, guest) = (false, port, 80);
+        machine.board = board;
+        machine.net = Net::User;
+        machine.forwards = vec![Forward { udp, host, guest }]
+    });
+    let case = case.client(move |machine| {
+        let begin = Instant::now();
+        // Until the server is there, QEMU takes connections and breaks them off.
+        loop {
+            let tried = browse(port);
+            if tried.is_ok() || machine.has_ended() || begin.elapsed() > HUNG {
+                return tried;
+            }
+            std::thread::sleep(Duration::from_millis(50))
+        }
+    });
+    case.says("20 requests served")
+}
+
+pub fn cases() -> Vec<Case> {
+    let bad = Faults {
+        lost: 30,
+        doubled: 30,
+        late: 30,
+        damaged: 30,
+    };
+    vec![
+        over_cable("good cable", 1, Faults::NONE).smp(2),
+        over_cable("good cable", 2, Faults::NONE)
+            .smp(1)
+            .mode(NO_NET),
+        over_cable("bad cable", 3, bad).smp(2),
+        over_cable("bad cable", 4, bad).smp(4).mode(NO_NET),
+        web(Board::Q35, 2),
+        web(Board::Microvm, 1),
+        Case::new("served", "echo")
+            .kernel(|| demo("echo"))
+            .machine(|machine| machine.args = vec!["200".to_string()])
+            .smp(2)
+            .says("200 times to the server and back"),
+    ]
+}
