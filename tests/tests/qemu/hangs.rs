@@ -45,7 +45,7 @@ fn hanging() -> Vec<Case> {
     // It dies over its report: what that was is in its memory.
     all.push(
         hung("at_exit_panics", 1)
-            .word("point=fatal.leave:delay_ns=9000000000")
+            .word("point=fatal.leave:delay_ns=60000000000")
             .says("  its last words:")
             .says("    panic: at the exit"),
     );
