@@ -21,8 +21,8 @@ pub enum Action {
 pub(super) const CHOICES: &str = "with action off, yield, preempt, lose or delay_ns=N";
 
 impl Action {
-    /// Longest delay: ten seconds.
-    pub const DELAY_MAX_NS: u64 = 10_000_000_000;
+    /// Longest delay: a hundred seconds.
+    pub const DELAY_MAX_NS: u64 = 100_000_000_000;
 
     /// `off`, `yield`, `preempt`, `lose`, `delay_ns=N`.
     ///

@@ -25,12 +25,12 @@ fn unknown_names_and_actions_say_what_would_be_right() {
     assert_eq!(
         wrong("park.commit:sleep"),
         "a fault point cannot do sleep; it is written NAME:ACTION, with action off, yield, preempt, lose or delay_ns=N \
-         (N at most 10000000000)"
+         (N at most 100000000000)"
     );
     for text in [
         "park.commit:delay_ns=",
         "park.commit:delay_ns=-1",
-        "park.commit:delay_ns=10000000001",
+        "park.commit:delay_ns=100000000001",
     ] {
         assert!(wrong(text).contains("delay_ns=N"), "{text}");
     }
