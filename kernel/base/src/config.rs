@@ -126,6 +126,9 @@ impl Config {
         for word in words.split_ascii_whitespace() {
             config.set(word)?;
         }
+        if config.clock == Clock::Virtual && config.netpoll != Netpoll::Park {
+            return Err(ConfigError::VirtualClockWithoutPark);
+        }
         match (config.procs, config.smp) {
             (Some(procs), Some(smp)) if procs > smp => {
                 Err(ConfigError::MoreProcsThanCpus { procs, smp })

@@ -404,6 +404,7 @@ impl Sched {
         let mut network = bits & arch::PENDING_DEVICE != 0 || self.netpoll.is_asked();
         if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) == 0 && !network {
             if p.call.load(Relaxed) == call_by(m) {
+                p.wakeup.put_off(arch::now_ns());
                 self.arm(m, p) // timers may have come
             }
             return;
@@ -428,6 +429,7 @@ impl Sched {
         self.sysmon(m, now_ns);
         let keeps_p = p.call.load(Relaxed) == call_by(m);
         if keeps_p && crate::INTERRUPTS {
+            p.wakeup.put_off(now_ns);
             self.arm(m, p)
         } else if self.cfg.netpoll == Netpoll::Block {
             let own_ns = if keeps_p {

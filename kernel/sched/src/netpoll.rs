@@ -302,12 +302,13 @@ impl Sched {
     pub(crate) fn ask_netpoll(&self) {
         self.netpoll.ask();
         self.wakep();
-        if self.npidle() == 0 {
+        // With an idle P and no idle M nobody was started.
+        if self.nmspinning() == 0 {
             self.tell_busy()
         }
     }
 
-    /// No P is idle, and the network is to be looked at: interrupt an M that holds one.
+    /// Nobody looks for work, and the network is to be looked at: interrupt an M that holds one.
     pub(crate) fn tell_busy(&self) {
         if let Some(m) = self.running_p().and_then(|p| p.holder()) {
             m.interrupt()

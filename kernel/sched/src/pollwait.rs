@@ -152,7 +152,7 @@ fn look_now() {
 fn halt_unless(done: impl FnOnce() -> bool) {
     arch::irq_disable();
     // Interrupts are off: who wakes this M from here on ends `halt` at once.
-    if done() || arch::pending() != 0 {
+    if done() || arch::pending() != 0 || crate::this().netpoll.is_asked() {
         return arch::irq_enable();
     }
     arch::halt()

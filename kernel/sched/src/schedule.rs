@@ -129,7 +129,10 @@ impl Sched {
         } else if !p.timers.is_empty() {
             self.run_timers(m, p, self.timers_now_ns(arch::now_ns()));
         }
-        if self.netpoll.is_asked() {
+        // Without interrupts nobody else tells of the protocols' timers.
+        let due =
+            !crate::INTERRUPTS && self.netpoll.is_set() && self.protocols_are_due(arch::now_ns());
+        if due || self.netpoll.is_asked() {
             self.netpoll(m);
         }
         if cfg!(not(ringo_kernel)) && self.cfg.schedtrace != 0 {

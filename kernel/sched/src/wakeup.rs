@@ -29,6 +29,9 @@ use crate::schedule::{Found, GLOBAL_EVERY};
 use crate::timers::NEVER;
 use base::shim::{AtomicBool, AtomicU64, Ordering::*};
 
+/// So often a CPU in a blocking call looks whether the call is over, if somebody waits for its end.
+const IN_CALL_NS: u64 = 500_000;
+
 /// The span of which those that were woken take at most half while others wait.
 const WINDOW_NS: u64 = 10_000_000;
 /// How long a spinning M may take to steal who was woken before we look again.
@@ -100,6 +103,14 @@ impl Wakeup {
     /// Owner: look again at `when_ns` at the latest.
     pub fn look_again_by(&self, when_ns: u64) {
         self.look_again(when_ns.min(self.check_ns()))
+    }
+
+    /// Owner, in a blocking call: what was to be looked at by now has to wait until the call is over, and its time, being past,
+    /// would interrupt without end.
+    pub fn put_off(&self, now_ns: u64) {
+        if self.check_ns() <= now_ns {
+            self.look_again(now_ns + IN_CALL_NS)
+        }
     }
 
     /// Owner: a G was woken. A full queue gives it back.

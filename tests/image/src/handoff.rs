@@ -12,6 +12,7 @@ pub const TESTS: &[Test] = &[
     ("handoff_runnext", handoff_runnext),
     ("handoff_storm", handoff_storm),
     ("handoff_tick_taken", handoff_tick_taken),
+    ("handoff_woken_before", handoff_woken_before),
 ];
 
 /// With fewer Ps than CPUs: a G blocks its CPU for as long as another has not run, which only its own P can run. What
@@ -166,4 +167,60 @@ fn two_ticks_in_a_call() {
     let timers_rest = || sched::this().allp.iter().all(|p| p.timers.is_empty());
     hold_until(timers_rest);
     blocking(|| (0..2).for_each(|_| hold_until(|| ticker.receiver().try_recv().is_ok())))
+}
+
+/// Somebody is woken while the running G is too young to give way, and that G makes a blocking call: the time at which it was to be
+/// looked at again passes in the call, and must not interrupt it for ever.
+fn handoff_woken_before() -> Outcome {
+    let rounds = param("rounds", 200);
+    let stop = Arc::new(AtomicBool::new(false));
+    let sleepers: Vec<_> = (0..3u64)
+        .map(|i| {
+            let stop = stop.clone();
+            spawn(move || {
+                let mut times = 0u64;
+                while !stop.load(Relaxed) {
+                    sleep(Duration::from_micros(30 + 20 * i));
+                    times += 1
+                }
+                times
+            })
+        })
+        .collect();
+    let mut rng = chance(7);
+    let (mut calls_us, mut sum) = (0, 0);
+    for _ in 0..rounds {
+        yield_now(); // a run of its own begins
+        spin(rng.below(20_000));
+        let (before, begin) = (interrupts(), Instant::now());
+        blocking(|| spin(100_000 + rng.below(200_000)));
+        sum += interrupts() - before;
+        calls_us += begin.elapsed().as_micros() as u64
+    }
+    figure!("interrupts", sum);
+    figure!("calls_us", calls_us);
+    // Sysmon's, the sleepers', one for each half millisecond: not one after the other.
+    let most = 4 * rounds + calls_us / 100;
+    ensure!(
+        num_cpu() > 1 || sum <= most,
+        "{sum} interrupts in {calls_us} us of calls"
+    );
+    stop.store(true, Relaxed);
+    let times: u64 = sleepers.into_iter().map(|s| s.join()).sum();
+    figure!("woken", times);
+    ensure!(times != 0, "nobody was woken");
+    Ok(())
+}
+
+/// Interrupts of all CPUs so far.
+#[cfg(ringo_kernel)]
+fn interrupts() -> u64 {
+    (0..num_cpu())
+        .map(|cpu| arch::bare::bare_stats(cpu).interrupts)
+        .sum()
+}
+/// There are none on the host machine.
+#[cfg(not(ringo_kernel))]
+fn interrupts() -> u64 {
+    0
 }

@@ -48,6 +48,9 @@ pub fn cases() -> Vec<Case> {
             .named("sysmon=off")
             .word("sysmon=off"),
     );
+    for smp in [1, 2] {
+        all.push(new("handoff_woken_before", smp));
+    }
     for preempt in ["preempt=async", "preempt=off"] {
         let new = |test, smp| {
             Case::new("locked", test)

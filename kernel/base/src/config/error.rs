@@ -31,6 +31,8 @@ pub enum ConfigError {
         /// CPUs there are.
         smp: u32,
     },
+    /// `clock=virtual` with waits for the network that do not park: such a clock moves when all have parked.
+    VirtualClockWithoutPark,
 }
 
 impl fmt::Display for ConfigError {
@@ -51,6 +53,9 @@ impl fmt::Display for ConfigError {
                     key.name, key.name, key.values
                 )
             }
+            ConfigError::VirtualClockWithoutPark => f.write_str(
+                "clock=virtual moves when all goroutines are parked, which netpoll=block and netpoll=poll keep them from; use netpoll=park",
+            ),
             ConfigError::MoreProcsThanCpus { procs, smp } => {
                 write!(
                     f,

@@ -18,7 +18,7 @@ fn empty_means_the_defaults() {
 #[test]
 fn every_key_is_stored() {
     let all = "procs=3 preempt=coop slice_us=500 wakeup=off min_run_us=50 steal=one queue=global runnext=off \
-               sysmon=off handoff=off spin=off mcache=off netpoll=block policy=fifo stack_kib=64 clock=virtual \
+               sysmon=off handoff=off spin=off mcache=off netpoll=block policy=fifo stack_kib=64 clock=real \
                seed=18446744073709551615 schedtrace=250 scheddetail=1 point=none log=debug json=1 tty=1 \
                events=512 icount=1 smp=4 \
                program=hello";
@@ -39,7 +39,7 @@ fn every_key_is_stored() {
         netpoll: Netpoll::Block,
         policy: Policy::Fifo,
         stack_kib: 64,
-        clock: Clock::Virtual,
+        clock: Clock::Real,
         schedtrace: 250,
         scheddetail: true,
         seed: Some(u64::MAX),
@@ -173,4 +173,15 @@ fn long_text_is_cut_at_a_character() {
         format!("x{}", "é".repeat((Word::CAPACITY - 1) / 2))
     );
     assert_eq!(Word::new("").as_str(), "");
+}
+
+#[test]
+fn a_virtual_clock_needs_waits_that_park() {
+    for word in ["netpoll=block", "netpoll=poll"] {
+        let line = std::format!("{word} clock=virtual");
+        let error = Config::parse(&line).unwrap_err();
+        assert_eq!(error, ConfigError::VirtualClockWithoutPark);
+        assert!(error.to_string().contains("use netpoll=park"));
+    }
+    assert!(Config::parse("netpoll=park clock=virtual").is_ok());
 }
