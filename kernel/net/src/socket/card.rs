@@ -3,12 +3,13 @@
 //! **I-FULL** Who was told that there is no room is told of room: the transmitter is asked to interrupt before `full` is set, under
 //! its lock, and the netpoller looks at `full` on each visit.
 
-use crate::device::{Bell, Checksum, Frame, Offers, Receiver, Transmitter};
+use crate::device::{Bell, Checksum, Error, Frame, Offers, Receiver, Transmitter};
 use crate::stack::{self, Ready};
 use alloc::sync::Arc;
 #[cfg(ringo_kernel)]
 use base::Rank;
 use base::SpinLock;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use sched::netpoll::{Mode, PollDesc, ReadyList};
 
 /// Frames that one visit takes at most: others want the CPU too.
@@ -18,6 +19,8 @@ const BUDGET: usize = 64;
 pub(super) struct Card<B: Bell> {
     receiver: SpinLock<Receiver<B>>,
     sender: SpinLock<Sender<B>>,
+    /// It has broken the rules, and is given up.
+    broken: AtomicBool,
     pub(super) mac: [u8; 6],
     pub(super) offers: Offers,
 }
@@ -45,6 +48,7 @@ impl<B: Bell> Card<B> {
                     full: false,
                 },
             ),
+            broken: AtomicBool::new(false),
             mac,
             offers,
         }
@@ -55,12 +59,15 @@ impl<B: Bell> Card<B> {
         let mut receiver = self.receiver.lock();
         receiver.ignore();
         if let Err(error) = receiver.receive(BUDGET, f) {
-            log::error!("network card: {error}")
+            self.say_broken(&error)
         }
     }
 
     /// From here on it interrupts when a frame has come, or when one has gone and somebody waits for that. True: one has.
     pub(super) fn listen(&self) -> bool {
+        if self.broken.load(Relaxed) {
+            return false; // a broken ring never rests
+        }
         let came = self.receiver.lock().listen();
         let mut sender = self.sender.lock();
         came || sender.full && sender.transmitter.listen()
@@ -69,7 +76,11 @@ impl<B: Bell> Card<B> {
     /// Somebody waits for room, and there is some.
     pub(super) fn has_room_again(&self) -> bool {
         let mut sender = self.sender.lock();
-        if !sender.full || sender.transmitter.reclaim().is_err() {
+        if !sender.full {
+            return false;
+        }
+        if let Err(error) = sender.transmitter.reclaim() {
+            self.say_broken(&error);
             return false;
         }
         sender.full = !sender.transmitter.has_room();
@@ -94,9 +105,19 @@ impl<B: Bell> Card<B> {
                 }
                 Ok(false) => {} // one has gone meanwhile
                 Ok(true) => return true,
-                // Said when it broke; what is sent into it is lost.
-                Err(_) => return true,
+                Err(error) => {
+                    self.say_broken(&error);
+                    return true; // what is sent into it is lost
+                }
             }
+        }
+    }
+
+    /// Once: nothing comes or goes any more.
+    #[cold]
+    fn say_broken(&self, error: &Error) {
+        if !self.broken.swap(true, Relaxed) {
+            log::error!("network card: {error}")
         }
     }
 

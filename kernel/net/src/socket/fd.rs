@@ -66,7 +66,11 @@ impl Fd {
             if self.nonblocking.load(Relaxed) {
                 return Err(ErrorKind::WouldBlock.into());
             }
-            self.pd.wait(mode)?
+            self.pd.wait(mode)?;
+            // It may have been made ready as well, by what closing does to the connection.
+            if self.pd.is_closing() {
+                return Err(ErrorKind::NotConnected.into());
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use super::addr::first;
 use super::fd::Fd;
 use super::machine::{await_route, effects, machine, say_listens};
-use super::{Result, TcpStream, ToSocketAddrs};
+use super::{Error, ErrorKind, Result, TcpStream, ToSocketAddrs};
 use crate::stack::tcp::Listener;
 use core::fmt;
 use core::net::SocketAddr;
@@ -70,17 +70,15 @@ impl TcpListener {
     /// # Errors
     /// `NotConnected`: it is closed. `TimedOut`, `WouldBlock`.
     pub fn accept(&self) -> Result<(TcpStream, SocketAddr)> {
-        let mut fd = Some(Fd::new());
+        let fd = Fd::new();
         let conn = self.fd.retry(Mode::Read, || {
-            let pd = fd.as_ref().map(|fd| fd.pd.clone());
-            Ok(pd.and_then(|pd| self.listener.accept(&machine().stack, pd)))
+            Ok(self.listener.accept(&machine().stack, fd.pd.clone()))
         })?;
         let peer = conn.remote().into();
-        let fd = fd.take().unwrap_or_else(Fd::new);
         Ok((TcpStream::new(conn, fd), peer))
     }
 
-    /// The connections, one after another; it never ends by itself.
+    /// The connections, one after another, until the listener is closed.
     ///
     /// ```
     /// # sched::testing::run(2, 2, || {
@@ -91,7 +89,9 @@ impl TcpListener {
     /// # });
     /// ```
     pub fn incoming(&self) -> impl Iterator<Item = Result<TcpStream>> {
-        core::iter::repeat_with(|| self.accept().map(|(stream, _)| stream))
+        let accept = || self.accept().map(|(stream, _)| stream);
+        let closed = |error: &Error| error.kind() == ErrorKind::NotConnected;
+        core::iter::repeat_with(accept).take_while(move |s| !s.as_ref().is_err_and(closed))
     }
 
     /// Where it listens.

@@ -139,7 +139,13 @@ impl<U> Net<'_, U> {
             IpProtocol::Udp => Some(6),
             _ => None,
         };
-        match self.via(dest) {
+        let via = self.via(dest);
+        if bytes > self.stack.config.mtu && matches!(via, Via::Frame(_) | Via::Neighbour(_)) {
+            // It was to stay here, and our address has changed since.
+            self.stack.stats.count(Counter::Ipv4NoRoute);
+            return Sent::Dropped;
+        }
+        match via {
             Via::Looped if self.loop_back(bytes, fill) => Sent::Gone,
             Via::Looped => Sent::Dropped,
             Via::Frame(mac) => {

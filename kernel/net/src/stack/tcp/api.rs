@@ -231,12 +231,20 @@ impl<U> Conn<U> {
         }
         let mut net = stack.net(now_ns, out);
         // The window may have opened, and that is said.
-        let n = net.with_conn(&self.shared, |inner, _| inner.socket().recv_slice(to));
+        let n = net.with_conn(&self.shared, |inner, _| {
+            if inner.read_shut {
+                return Ok(0); // meanwhile
+            }
+            match inner.socket().recv_slice(to) {
+                Ok(n) if n > 0 => Ok(n),
+                _ => {
+                    inner.want_read = true; // another was faster
+                    Err(TcpError::WouldBlock)
+                }
+            }
+        });
         net.run_looped();
-        match n {
-            Ok(n) if n > 0 => Ok(n),
-            _ => Err(TcpError::WouldBlock), // another was faster
-        }
+        n
     }
 
     /// Sends as much of `from` as there is room for.

@@ -91,7 +91,9 @@ impl<U> Net<'_, U> {
             self.stack.timers.remind(at_ns, target)
         }
         if after.starve {
-            tcp.starving.lock().push_back(conn.clone())
+            tcp.starving.lock().push_back(conn.clone());
+            // There may have been room before that was noted, and whoever said so has found nobody.
+            self.with_conn(conn, |_, _| ())
         }
         let Some(user) = after.user else {
             return;
@@ -271,7 +273,9 @@ impl<U> Inner<U> {
         let alive = match self.keep_ns {
             0 => NEVER,
             _ if opening => NEVER,
-            ns => self.heard_ns + ns * (KEEP_TRIES + 1),
+            ns => self
+                .heard_ns
+                .saturating_add(ns.saturating_mul(KEEP_TRIES + 1)),
         };
         answer.min(alive)
     }
@@ -323,7 +327,8 @@ impl<U> Inner<U> {
     /// Receiving would not block.
     pub fn is_readable(&mut self) -> bool {
         let opening = self.is_opening();
-        let has_ended = self.error.is_some() || !opening && !self.socket().may_recv();
+        let has_ended =
+            self.error.is_some() || self.read_shut || !opening && !self.socket().may_recv();
         has_ended || self.socket().can_recv()
     }
 

@@ -22,6 +22,8 @@ pub(crate) struct TimeWait {
     pub since_ns: u64,
     /// It is forgotten then.
     pub until_ns: u64,
+    /// The reminder that counts: those of earlier waits of the same tuple come as well, and are not asked for again.
+    pub reminded_ns: u64,
 }
 
 impl<U> Net<'_, U> {
@@ -33,6 +35,7 @@ impl<U> Net<'_, U> {
             acked,
             since_ns: self.now_ns,
             until_ns,
+            reminded_ns: until_ns,
         };
         {
             let mut demux = self.stack.tcp.demux.lock();
@@ -50,8 +53,12 @@ impl<U> Net<'_, U> {
     pub(in crate::stack) fn wait_fell_due(&mut self, tuple: Tuple) {
         let later = {
             let mut demux = self.stack.tcp.demux.lock();
-            match demux.slots.get(&tuple) {
-                Some(Slot::Waiting(w)) if w.until_ns > self.now_ns => w.until_ns,
+            match demux.slots.get_mut(&tuple) {
+                Some(Slot::Waiting(w)) if w.reminded_ns > self.now_ns => return,
+                Some(Slot::Waiting(w)) if w.until_ns > self.now_ns => {
+                    w.reminded_ns = w.until_ns;
+                    w.until_ns
+                }
                 Some(Slot::Waiting(_)) => {
                     demux.slots.remove(&tuple);
                     demux.waiting -= 1;
