@@ -267,7 +267,6 @@ impl RunArgs {
                 "--forward {forward} is for --net user, not for --net {net}; leave one of them out"
             )));
         }
-        forwards.iter().try_for_each(Forward::check_free)?;
         Ok(forwards)
     }
 

@@ -30,6 +30,15 @@ impl Beside {
     }
 }
 
+/// The machine has ended, however its part of the test ends: the script must not wait for it for ever.
+struct Ends<'a>(&'a Beside);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.ended.store(true, Relaxed)
+    }
+}
+
 type PeerScript = dyn Fn(Wire) -> Result<(), String> + Send + Sync;
 type ClientScript = dyn Fn(&Beside) -> Result<(), String> + Send + Sync;
 
@@ -297,6 +306,11 @@ impl Case {
     /// The machine and its script: how the one ended, what the other said.
     fn run_beside(&self) -> Result<(Outcome, Result<(), String>), String> {
         let beside = Beside::default();
+        // Before the script's clock runs: a build takes what it takes.
+        let kernel = match self.on_host {
+            true => None,
+            false => Some((self.kernel)()?),
+        };
         let listener = match &self.script {
             Some(Script::Peer(_)) => Some(Listener::new().map_err(|e| e.to_string())?),
             _ => None,
@@ -316,12 +330,12 @@ impl Case {
         std::thread::scope(|scope| {
             let (script, run) = (self.script.as_ref(), &run);
             let script = script.map(|script| scope.spawn(move || run(script)));
-            let outcome = if self.on_host {
-                self.run_on_host()
-            } else {
-                self.boot(net)
+            let ends = Ends(&beside);
+            let outcome = match kernel {
+                Some(kernel) => self.boot(kernel, net),
+                None => self.run_on_host(),
             };
-            beside.ended.store(true, Relaxed);
+            drop(ends);
             let said = script.map_or(Ok(()), |thread| {
                 let said = thread.join();
                 said.unwrap_or_else(|_| Err("it panicked".into()))
@@ -343,8 +357,8 @@ impl Case {
         test.chain(self.args.iter().cloned()).collect()
     }
 
-    fn boot(&self, net: Option<Net>) -> Result<Outcome, String> {
-        let mut machine = Machine::new((self.kernel)()?, &self.title);
+    fn boot(&self, kernel: PathBuf, net: Option<Net>) -> Result<Outcome, String> {
+        let mut machine = Machine::new(kernel, &self.title);
         machine.smp = self.smp;
         machine.board = self.board();
         machine.words = self.all_words();

@@ -2,6 +2,7 @@
 
 use super::*;
 use std::net::SocketAddrV4;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
 const PORT: u16 = 7;
@@ -143,6 +144,7 @@ fn refused() {
 /// A SYN made by hand gets its answer, a segment out of the blue a reset; the stack here hears of neither.
 #[test]
 fn by_hand() {
+    static DONE: AtomicBool = AtomicBool::new(false);
     let client = |peer: &mut Peer| {
         let (seen, heard) = std::sync::mpsc::channel();
         peer.sniff(move |frame| match Segment::parse(frame) {
@@ -175,12 +177,12 @@ fn by_hand() {
         };
         peer.send_raw(&stray.frame(mac, server));
         assert_eq!(next(peer)?.flags, Flags::Rst);
+        DONE.store(true, Relaxed);
         Ok(())
     };
     let serve = |peer: &mut Peer| {
         peer.listen(PORT)?;
-        peer.run_for(Duration::from_millis(500));
-        Ok(())
+        peer.until("the client's end", |_| Ok(DONE.load(Relaxed).then_some(())))
     };
     both(Setup::default(), client, serve);
 }

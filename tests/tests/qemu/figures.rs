@@ -139,7 +139,7 @@ fn trace_cases() -> Vec<Case> {
                     l.value("idleprocs") >= ps as u64 && l.value("runqueue") == 0
                 };
                 mostly(&lines, "the machine is idle but for a P", |l| {
-                    idle(l, n - 1)
+                    idle(l, (n - 1).max(1))
                 })?;
                 match lines.iter().any(|l| idle(l, n)) {
                     true => Ok(()),

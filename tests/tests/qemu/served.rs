@@ -4,13 +4,17 @@
 use ringo_runner::{Forward, Net};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tests::peer::{Faults, Peer, Setup, SocketHandle, Wire};
-use tests::{Board, Case, NO_NET, demo};
+use tests::{Beside, Board, Case, NO_NET, demo};
 
 const MACHINE: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
 /// What a wait for the machine may take before it is hung.
-const HUNG: Duration = Duration::from_secs(60);
+fn hung() -> Duration {
+    Duration::from_secs(60) * tests::patience() as u32
+}
 
 /// A peer that gives the machine its address, and has it.
 fn peer(wire: Wire, setup: Setup) -> Result<Peer, String> {
@@ -27,7 +31,7 @@ fn connect(peer: &mut Peer) -> Result<SocketHandle, String> {
     let begin = Instant::now();
     loop {
         match peer.connect(SocketAddrV4::new(MACHINE, 7)) {
-            Err(why) if why.contains("refused") && begin.elapsed() < HUNG => {
+            Err(why) if why.contains("refused") && begin.elapsed() < hung() => {
                 peer.run_for(Duration::from_millis(5))
             }
             done => return done,
@@ -36,7 +40,7 @@ fn connect(peer: &mut Peer) -> Result<SocketHandle, String> {
 }
 
 /// Connections one after another, some bytes each; all of them come back.
-fn echoed(mut peer: Peer, connections: u64) -> Result<(), String> {
+fn echoed(mut peer: Peer, connections: u64, bad: bool) -> Result<(), String> {
     for c in 0..connections {
         let at = connect(&mut peer)?;
         let sent: Vec<u8> = (0..20_000u64).map(|i| ((i * i) ^ c) as u8).collect();
@@ -60,6 +64,11 @@ fn echoed(mut peer: Peer, connections: u64) -> Result<(), String> {
         }
         peer.finish(at)?
     }
+    let hit = peer.tallies();
+    let hit = hit.map(|t| t.lost + t.doubled + t.late + t.damaged);
+    if bad && hit.contains(&0) {
+        return Err(format!("the cable was too good: {hit:?}"));
+    }
     Ok(())
 }
 
@@ -73,7 +82,7 @@ fn over_cable(name: &str, seed: u64, faults: Faults) -> Case {
     };
     let case = Case::new("served", "sockets_serve").named(name);
     case.arg("connections", 3)
-        .peer(move |wire| echoed(peer(wire, setup)?, 3))
+        .peer(move |wire| echoed(peer(wire, setup)?, 3, faults != Faults::NONE))
 }
 
 /// Reads an answer with its length in its head: the first line, and the body.
@@ -103,7 +112,7 @@ fn answer(stream: &mut BufReader<TcpStream>) -> Result<(String, String), String>
 fn browse(port: u16) -> Result<(), String> {
     let text = |e: std::io::Error| e.to_string();
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(text)?;
-    stream.set_read_timeout(Some(HUNG)).map_err(text)?;
+    stream.set_read_timeout(Some(hung())).map_err(text)?;
     let mut stream = BufReader::new(stream);
     let mut ask = |line: &str| {
         let head = format!("{line} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
@@ -127,32 +136,86 @@ fn browse(port: u16) -> Result<(), String> {
     }
 }
 
+/// A port of the host's that nobody has at this moment.
+fn free_port() -> u16 {
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| l.local_addr());
+    free.map_or(28_080, |at| at.port())
+}
+
+/// Tries again and again: until the server is there, QEMU takes connections and breaks them off.
+fn until_it_answers(
+    machine: &Beside,
+    try_it: impl Fn() -> Result<(), String>,
+) -> Result<(), String> {
+    let begin = Instant::now();
+    loop {
+        let tried = try_it();
+        if tried.is_ok() || machine.has_ended() || begin.elapsed() > hung() {
+            return tried;
+        }
+        std::thread::sleep(Duration::from_millis(50))
+    }
+}
+
 /// The demo, as a user starts it, but for the port.
 fn web(board: Board, smp: u32) -> Case {
-    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| l.local_addr());
-    let port = free.map_or(28_080, |at| at.port());
+    // Chosen when the machine starts.
+    let port = Arc::new(AtomicU16::new(0));
     let case = Case::new("served", "http")
         .named(&format!("{board:?}"))
         .kernel(|| demo("http"))
         .smp(smp);
+    let chosen = port.clone();
     let case = case.machine(move |machine| {
-        let (udp, host, guest) = (false, port, 80);
+        chosen.store(free_port(), Relaxed);
+        let (udp, host, guest) = (false, chosen.load(Relaxed), 80);
         machine.board = board;
         machine.net = Net::User;
         machine.forwards = vec![Forward { udp, host, guest }]
     });
     let case = case.client(move |machine| {
-        let begin = Instant::now();
-        // Until the server is there, QEMU takes connections and breaks them off.
-        loop {
-            let tried = browse(port);
-            if tried.is_ok() || machine.has_ended() || begin.elapsed() > HUNG {
-                return tried;
-            }
-            std::thread::sleep(Duration::from_millis(50))
-        }
+        until_it_answers(machine, || match port.load(Relaxed) {
+            0 => Err("the machine has not started".to_string()),
+            port => browse(port),
+        })
     });
     case.says("20 requests served")
+}
+
+/// One word to the port and back.
+fn ask_port(port: u16) -> Result<(), String> {
+    let text = |e: std::io::Error| e.to_string();
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(text)?;
+    stream.set_read_timeout(Some(hung())).map_err(text)?;
+    stream.write_all(b"are you there?").map_err(text)?;
+    let mut back = [0; 14];
+    stream.read_exact(&mut back).map_err(text)?;
+    match &back {
+        b"are you there?" => Ok(()),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+/// Nobody says which ports are to be forwarded: the runner hears from the machine on which it listens.
+fn followed() -> Case {
+    let case = Case::new("served", "sockets_serve")
+        .named("followed")
+        .arg("connections", 1)
+        .smp(2);
+    let case = case.machine(|machine| {
+        machine.net = Net::User;
+        machine.forward_listeners = true
+    });
+    // 8007, or one of the next if somebody has that.
+    let case = case.client(|machine| {
+        until_it_answers(machine, || {
+            let mut tries = (8007..8027).map(ask_port);
+            tries
+                .find(Result::is_ok)
+                .unwrap_or(Err("nobody answers".into()))
+        })
+    });
+    case.says(" is forwarded to port 7\n")
 }
 
 pub fn cases() -> Vec<Case> {
@@ -171,6 +234,7 @@ pub fn cases() -> Vec<Case> {
         over_cable("bad cable", 4, bad).smp(4).mode(NO_NET),
         web(Board::Q35, 2),
         web(Board::Microvm, 1),
+        followed(),
         Case::new("served", "echo")
             .kernel(|| demo("echo"))
             .machine(|machine| machine.args = vec!["200".to_string()])
