@@ -1,7 +1,7 @@
 //! What takes no memory: operations on a channel or a lock that nobody else wants, and parking on one. Counted by the allocator
 //! of this test program, which is alone in its process.
 
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use csp::sync::{Cond, Mutex, RwLock, Semaphore, WaitGroup};
 use csp::time::{Duration, Timer, sleep};
 use csp::{chan, never, select, spawn};
@@ -139,13 +139,39 @@ fn parked_on_time() {
     timer.recv();
 }
 
-/// One test: others beside it would be counted too.
-#[test]
+/// As many Gs as there are Ps run at the same instant, each on an M of its own: a thread that only starts takes memory.
+fn all_ms_meet(procs: usize) {
+    let come = Arc::new(AtomicUsize::new(0));
+    let meet = move || {
+        come.fetch_add(1, Relaxed);
+        while come.load(Relaxed) < procs {
+            core::hint::spin_loop()
+        }
+    };
+    let others: Vec<_> = (1..procs).map(|_| spawn(meet.clone())).collect();
+    meet();
+    others.into_iter().for_each(|g| g.join());
+}
+
+/// As a harness would: one test, which filters may leave out.
+fn main() {
+    if std::env::args().any(|arg| arg == "--list") {
+        return println!("nothing_is_allocated: test");
+    }
+    let mut filters = std::env::args().skip(1).filter(|arg| !arg.starts_with('-'));
+    if filters.all(|filter| "nothing_is_allocated".contains(&filter)) {
+        nothing_is_allocated();
+        println!("test nothing_is_allocated ... ok")
+    }
+}
+
+/// Others beside it would be counted too.
 fn nothing_is_allocated() {
     let counted = second_time(|| drop(std::hint::black_box(Box::new(7))));
     assert!(counted > 0, "the count counts");
     for procs in [1, 2] {
-        sched::testing::run(procs, procs, || {
+        sched::testing::run(procs, procs, move || {
+            all_ms_meet(procs);
             uncontended();
             parked_on_channels();
             parked_on_locks();
