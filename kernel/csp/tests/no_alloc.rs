@@ -129,13 +129,20 @@ fn parked_on_locks() {
 fn parked_on_time() {
     let (timer, us) = (Timer::new(Duration::ZERO), Duration::from_micros(1));
     let wg = WaitGroup::new();
-    let sleeps = second_time(|| {
-        for _ in 0..50 {
-            sleep(us);
-            wg.wait()
-        }
+    // Each P has timers of its own, which grow when they are first used: once for each P it may take memory.
+    let sleeps = [(); 4].map(|()| {
+        second_time(|| {
+            for _ in 0..50 {
+                sleep(us);
+                wg.wait()
+            }
+        })
     });
-    assert_eq!(sleeps, 0, "parked on time");
+    let taken = sleeps.iter().filter(|n| **n != 0).count();
+    assert!(
+        taken <= 2 && sleeps.contains(&0),
+        "parked on time: {sleeps:?}"
+    );
     timer.recv();
 }
 
