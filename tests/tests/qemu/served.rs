@@ -89,10 +89,15 @@ fn over_cable(name: &str, seed: u64, faults: Faults) -> Case {
 fn answer(stream: &mut BufReader<TcpStream>) -> Result<(String, String), String> {
     let text = |e: std::io::Error| e.to_string();
     let (mut first, mut bytes) = (String::new(), 0);
-    stream.read_line(&mut first).map_err(text)?;
+    // A connection that ends here has not answered: an empty line would be taken for the end of a head.
+    if stream.read_line(&mut first).map_err(text)? == 0 {
+        return Err("closed before an answer".to_string());
+    }
     loop {
         let mut line = String::new();
-        stream.read_line(&mut line).map_err(text)?;
+        if stream.read_line(&mut line).map_err(text)? == 0 {
+            return Err("closed in the head of an answer".to_string());
+        }
         if line.trim().is_empty() {
             break;
         }
