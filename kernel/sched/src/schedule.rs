@@ -279,7 +279,7 @@ impl Sched {
     /// the run is over (Go: `mstart`).
     ///
     /// # Safety
-    /// Called once for each `id`, on the CPU's boot stack, with preemption off; `id` < the CPUs given to [`Sched::new`].
+    /// Called once for each `id`, on the CPU's boot stack, with preemption off, by a CPU that can take interrupts; `id` < the CPUs given to [`Sched::new`].
     pub unsafe fn mstart(&'static self, id: usize) {
         let m = &self.allm[id];
         if id != 0 {
@@ -288,6 +288,7 @@ impl Sched {
         }
         // SAFETY: the CPU has none yet, or this one, and the M lives for ever.
         unsafe { arch::set_m_ptr(m as *const M as *mut ()) };
+        arch::irq_enable(); // CPUs start with them off, and an M that finds work at once halts late or never
         // SAFETY: on the boot stack of this CPU, no G runs.
         unsafe { arch::start_g0(mstart_g0, 0) }
     }

@@ -33,6 +33,35 @@ fn main_is_g1_and_its_value_comes_back() {
     }
 }
 
+/// Also on an M that found work before it ever halted: it would hear of nothing that others want of it.
+#[test]
+fn goroutines_run_with_interrupts_on() {
+    const CPUS: usize = 4;
+    for _ in 0..20 {
+        let seen = run(CPUS, CPUS, || {
+            let (seen, here) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            // As many as there are CPUs, each of which waits for the others, so every one gets its own.
+            for _ in 1..CPUS {
+                let (seen, here) = (seen.clone(), here.clone());
+                go(move || {
+                    seen.fetch_add(usize::from(arch::irqs_enabled()), SeqCst);
+                    here.fetch_add(1, SeqCst);
+                    while here.load(SeqCst) != CPUS {
+                        std::thread::yield_now()
+                    }
+                })
+            }
+            here.fetch_add(1, SeqCst);
+            while here.load(SeqCst) != CPUS {
+                std::thread::yield_now()
+            }
+            until(|| num_goroutine() == 1);
+            seen.load(SeqCst)
+        });
+        assert_eq!(seen, CPUS - 1);
+    }
+}
+
 #[test]
 fn ten_thousand_goroutines_all_run() {
     for (cpus, procs) in SHAPES {

@@ -79,10 +79,7 @@ fn enter(cpu: usize) {
     // SAFETY: set before the CPUs were started; schedulers live for ever.
     let s = unsafe { &*SCHED.load(Acquire) };
     // SAFETY: once for each CPU, on its boot stack, preemption off.
-    unsafe {
-        arch::irq_enable();
-        s.mstart(cpu)
-    }
+    unsafe { s.mstart(cpu) }
 }
 
 fn configure(module: &Module) -> Config {
