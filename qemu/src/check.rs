@@ -87,13 +87,16 @@ fn commands(root: &Root) -> Vec<(&'static str, Command)> {
     ]
 }
 
-/// A command on all packages of the kernel, with the kernel's flags.
+/// A command on all packages of the kernel, with the kernel's flags, and with the bugs that tests plant: what stands in their place
+/// otherwise, the host's lints see.
 fn for_kernel(root: &Root, command: &str) -> Command {
     let mut cargo = plain_cargo(root);
     cargo.args([
         command,
         "--quiet",
         "--workspace",
+        "--features",
+        "test-image/injection",
         "--profile",
         "kernel",
         "--target",

@@ -1,8 +1,8 @@
 //! A machine to boot, and what is to become of it.
 
 use crate::peer::{Listener, Wire};
-use crate::{DEFAULT, Mode, host_image, image, netns, patience, table};
-use libtest_mimic::{Failed, Trial};
+use crate::{DEFAULT, Mode, host_image, image, netns, patience, table, trial};
+use libtest_mimic::Trial;
 use ringo_runner::{Board, HostMachine, Machine, Net, Outcome};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -269,7 +269,7 @@ impl Case {
 
     /// The case as a test of the harness.
     pub fn trial(self) -> Trial {
-        Trial::test(self.name(), move || self.run().map_err(Failed::from))
+        trial(self.name(), move || self.run())
     }
 
     fn run(&self) -> Result<(), String> {

@@ -6,6 +6,7 @@
 
 mod case;
 mod cost;
+mod failures;
 mod image;
 pub mod netns;
 pub mod peer;
@@ -15,6 +16,7 @@ pub mod tools;
 
 pub use case::{Beside, Case, Expect, figure};
 pub use cost::{cheapest, cost_between, host_cost, least};
+pub use failures::trial;
 pub use image::{build_ahead, demo, host_image, image, injection, root, runner};
 pub use image::{differential, differential_on_host};
 pub use ringo_runner::HostMachine;

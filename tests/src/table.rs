@@ -83,12 +83,11 @@ pub fn note(line: String) {
         .push(line)
 }
 
-/// Prints the table and the sums. Nobody is left to tell that they cannot be written.
+/// Prints the table, the sums, and what failed once more. Nobody is left to tell that they cannot be written.
 pub fn summary(took: Duration) {
     let mut rows = rows();
     rows.sort_by(|a, b| (a.area, &a.name).cmp(&(b.area, &b.name)));
-    let mut out = std::io::stderr().lock();
-    let mut say = |line: String| drop(writeln!(out, "{line}"));
+    let say = |line: String| drop(writeln!(std::io::stderr(), "{line}"));
     rows.iter().for_each(|row| say(row.to_string()));
     let areas: BTreeSet<&str> = rows.iter().map(|row| row.area).collect();
     for area in areas {
@@ -119,6 +118,7 @@ pub fn summary(took: Duration) {
         rows.len(),
         took.as_secs_f64()
     ));
+    crate::failures::recap();
 }
 
 impl fmt::Display for Row {

@@ -4,7 +4,7 @@ use libtest_mimic::Trial;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
-use tests::{note, root, run_runner};
+use tests::{note, root, run_runner, trial};
 
 /// What is typed, and what the line has to hold.
 const WRONG: &[(&str, &[&str], &[&str])] = &[
@@ -355,8 +355,8 @@ pub fn trials() -> Vec<Trial> {
     let mut all: Vec<Trial> = WRONG
         .iter()
         .map(|(name, words, holds)| {
-            Trial::test(format!("bad input::{name}"), move || {
-                wrong(name, words, holds).map_err(Into::into)
+            trial(format!("bad input::{name}"), move || {
+                wrong(name, words, holds)
             })
         })
         .collect();
@@ -368,9 +368,7 @@ pub fn trials() -> Vec<Trial> {
         ("no QEMU", no_qemu),
     ];
     for (name, run) in more {
-        all.push(Trial::test(format!("bad input::{name}"), move || {
-            run().map_err(Into::into)
-        }));
+        all.push(trial(format!("bad input::{name}"), run));
     }
     all
 }

@@ -3,7 +3,7 @@
 use crate::env;
 use libtest_mimic::Trial;
 use ringo_runner::{Board, Machine};
-use tests::{Case, cheapest, cost_between, image, median, note};
+use tests::{Case, cheapest, cost_between, image, median, note, trial};
 
 pub fn cases() -> Vec<Case> {
     let boots = env("RINGO_BOOTS", 3) as u32;
@@ -63,10 +63,8 @@ pub fn cases() -> Vec<Case> {
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        Trial::test("boots::idle smp=4", || idle().map_err(Into::into)),
-        Trial::test("boots::time to main smp=4", || {
-            time_to_main().map_err(Into::into)
-        }),
+        trial("boots::idle smp=4", idle),
+        trial("boots::time to main smp=4", time_to_main),
     ]
 }
 

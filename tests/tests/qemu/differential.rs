@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 use tests::{
-    Case, DEFAULT, HostMachine, NO_NET, Outcome, differential, differential_on_host, root,
+    Case, DEFAULT, HostMachine, NO_NET, Outcome, differential, differential_on_host, root, trial,
 };
 
 /// Programs that do without a clock, and those that need one.
@@ -145,15 +145,13 @@ fn complete() -> Result<(), String> {
 }
 
 pub fn trials() -> Vec<Trial> {
-    let mut all = vec![Trial::test("differential::complete", || {
-        complete().map_err(Into::into)
-    })];
+    let mut all = vec![trial("differential::complete", complete)];
     for (name, timed, words) in GROUPS {
-        all.push(Trial::test(
+        all.push(trial(
             format!("differential::{name} on the host machine"),
             move || {
                 let wanted = group(*timed);
-                compare(&wanted, &on_host(wanted.clone(), words)?).map_err(Into::into)
+                compare(&wanted, &on_host(wanted.clone(), words)?)
             },
         ));
     }

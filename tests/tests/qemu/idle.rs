@@ -2,7 +2,7 @@
 
 use crate::env;
 use libtest_mimic::Trial;
-use tests::{Case, DEFAULT, NO_NET, cheapest, cost_between, note};
+use tests::{Case, DEFAULT, NO_NET, cheapest, cost_between, note, trial};
 
 /// Virtual time: what is late is the scheduler's alone.
 fn virtual_time(test: &str, smp: u32) -> Case {
@@ -79,9 +79,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 pub fn trials() -> Vec<Trial> {
-    vec![Trial::test("idle::few wake-ups smp=8", || {
-        few_wake_ups().map_err(Into::into)
-    })]
+    vec![trial("idle::few wake-ups smp=8", few_wake_ups)]
 }
 
 /// golang/go#43997: processor time of a machine of 8 CPUs that wakes one of them a thousand times a second, from two runs of

@@ -7,19 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-use tests::{image, patience, root, run_runner, runner};
+use tests::{image, patience, root, run_runner, runner, trial};
 
 pub fn trials() -> Vec<Trial> {
     let mut all = vec![
-        Trial::test("outside::top smp=2", || top().map_err(Into::into)),
-        Trial::test("outside::QEMU is stopped smp=2", || {
-            stopped().map_err(Into::into)
-        }),
+        trial("outside::top smp=2", top),
+        trial("outside::QEMU is stopped smp=2", stopped),
     ];
     for smp in [1, 2, 4] {
-        all.push(Trial::test(
+        all.push(trial(
             format!("outside::the same again smp={smp}"),
-            move || same_again(smp).map_err(Into::into),
+            move || same_again(smp),
         ));
     }
     all

@@ -2,7 +2,7 @@
 
 use libtest_mimic::Trial;
 use std::path::PathBuf;
-use tests::{root, run_runner};
+use tests::{root, run_runner, trial};
 
 /// Name, arguments, exit status, and something on the error side.
 const FILES: &[(&str, &[&str], i32, &str)] = &[
@@ -93,16 +93,16 @@ pub fn trials() -> Vec<Trial> {
     let mut all = Vec::new();
     for (name, args, exit, says) in FILES {
         for machine in MACHINES {
-            let run = move || file(name, machine, args, *exit, says).map_err(Into::into);
-            all.push(Trial::test(
+            let run = move || file(name, machine, args, *exit, says);
+            all.push(trial(
                 format!("programs::{name} {}", machine.join(" ")),
                 run,
             ));
         }
     }
     for (name, options, exit, says) in DEMOS {
-        all.push(Trial::test(format!("programs::demo {name}"), move || {
-            demo(name, options, *exit, says).map_err(Into::into)
+        all.push(trial(format!("programs::demo {name}"), move || {
+            demo(name, options, *exit, says)
         }));
     }
     all

@@ -1,7 +1,7 @@
 //! How costs grow.
 
 use libtest_mimic::Trial;
-use tests::{Case, NO_NET, host_cost, least, note};
+use tests::{Case, NO_NET, host_cost, least, note, trial};
 
 const WAITERS: &[&str] = &["reach_mutex_waiters", "reach_semaphore_waiters"];
 
@@ -37,11 +37,11 @@ const ON_HOST: &[Growth] = &[
 ];
 
 pub fn trials() -> Vec<Trial> {
-    let trial = |&growth: &Growth| {
+    let of = |&growth: &Growth| {
         let name = format!("reach::{} host, processor time", growth.0);
-        Trial::test(name, move || grows(growth).map_err(Into::into))
+        trial(name, move || grows(growth))
     };
-    ON_HOST.iter().map(trial).collect()
+    ON_HOST.iter().map(of).collect()
 }
 
 fn grows((test, key, sizes, most): Growth) -> Result<(), String> {

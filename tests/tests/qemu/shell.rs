@@ -1,9 +1,9 @@
 //! The shell, through a pipe: what it answers, and that it costs nothing while nobody talks to it.
 
-use libtest_mimic::{Failed, Trial};
+use libtest_mimic::Trial;
 use std::io::Write;
 use std::process::{Command, Stdio};
-use tests::{Case, NO_NET, Outcome, runner};
+use tests::{Case, NO_NET, Outcome, runner, trial};
 
 /// Types these lines.
 fn typed(text: &'static str) -> Case {
@@ -104,12 +104,12 @@ pub fn trials() -> Vec<Trial> {
         ("qemu", &["--smp", "2"]),
         ("host", &["--machine", "host", "--smp", "2"]),
     ];
-    let trial = |(name, words): (&str, &'static [&'static str])| {
-        Trial::test(format!("shell::through a pipe, {name}"), move || {
-            through_a_pipe(words).map_err(Failed::from)
+    let of = |(name, words): (&str, &'static [&'static str])| {
+        trial(format!("shell::through a pipe, {name}"), move || {
+            through_a_pipe(words)
         })
     };
-    machines.into_iter().map(trial).collect()
+    machines.into_iter().map(of).collect()
 }
 
 fn through_a_pipe(words: &[&str]) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use libtest_mimic::Trial;
 use ringo_runner::Disk;
 use std::time::Duration;
-use tests::{Case, DEFAULT, NO_NET, run_runner};
+use tests::{Case, DEFAULT, NO_NET, run_runner, trial};
 
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
@@ -21,9 +21,9 @@ pub fn cases() -> Vec<Case> {
 /// One machine, by the command; and what it says to nonsense.
 pub fn trials() -> Vec<Trial> {
     let run = |name: &'static str, words: &'static [&str], status: i32, says: &'static str| {
-        Trial::test(format!("soak::{name}"), move || {
+        trial(format!("soak::{name}"), move || {
             let out = run_runner("soak", name, words, |c| c)?;
-            out.ended(status, says).map_err(Into::into)
+            out.ended(status, says)
         })
     };
     vec![
