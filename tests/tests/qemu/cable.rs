@@ -226,11 +226,13 @@ pub fn cases() -> Vec<Case> {
             .mode(NO_NET),
         Case::new("net", "net_arp")
             .mode(NO_NET)
+            .arg("may_lose", 5)
             .named("tap")
             .smp(2)
             .tap(false),
         Case::new("net", "net_arp")
             .mode(NO_NET)
+            .arg("may_lose", 5)
             .named("tap of several queues")
             .smp(4)
             .tap(true),
