@@ -204,63 +204,79 @@ fn corrected(program: &Program, known: &BTreeSet<u64>) -> Result<usize, String> 
 static KNOWN: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 /// What went wrong.
 static WRONG: Mutex<Vec<String>> = Mutex::new(Vec::new());
-/// Programs that have been judged.
-static JUDGED: AtomicUsize = AtomicUsize::new(0);
 
 /// Times that somebody was overlooked.
 static OVERLOOKED: AtomicUsize = AtomicUsize::new(0);
-/// Of all programs, tries until nobody was.
-static MOST_TRIES: AtomicUsize = AtomicUsize::new(0);
-/// So often a program is run until nobody is: addresses that lie about may hide one, but not each time. One try in fifteen
-/// overlooks somebody; what hides one may stay for the next tries, until other goroutines have been where it lies.
+/// So often a program is run until nobody is: addresses that lie about hide one now and then.
 const TRIES: usize = 16;
 
-/// Goroutines on all CPUs, with frames of their own: what lay about on stacks and in queues is other things afterwards.
-fn stir(gs: usize) {
-    let all: Vec<_> = (0..4 * gs).map(|_| spawn(forget_frames)).collect();
-    all.into_iter().for_each(|g| g.join())
+/// A try: under way, good, somebody was overlooked, or [`WRONG`].
+static TRIED: AtomicUsize = AtomicUsize::new(UNDER_WAY);
+const UNDER_WAY: usize = 0;
+const GOOD: usize = 1;
+const OVERLOOKS: usize = 2;
+const BAD: usize = 3;
+
+/// Judges a program in a goroutine of its own. Main, which lives on, has nothing in its frames that was ever freed; and what
+/// lies about in the judge's, and hides somebody whose memory was its own before, lies nowhere in the next one's.
+#[inline(never)]
+fn judge(program: &'static Program, attempt: usize) {
+    go(move || {
+        forget_frames();
+        deeper(attempt - 1, program)
+    })
 }
 
-/// Judges a program in a goroutine of its own: main, which lives on, has nothing in its frames that was ever freed.
+/// With its frames so many further down.
 #[inline(never)]
-fn judge(program: &'static Program) {
-    go(move || {
-        for attempt in 1..=TRIES {
-            forget_frames();
-            stir(attempt - 1);
-            match with_bug(program, &mut KNOWN.lock()) {
-                Ok(true) => {
-                    MOST_TRIES.fetch_max(attempt, Relaxed);
-                    break;
-                }
-                Ok(false) if attempt < TRIES => _ = OVERLOOKED.fetch_add(1, Relaxed),
-                Ok(false) => WRONG
-                    .lock()
-                    .push(format!("{}: always overlooked", program.0)),
-                Err(why) => {
-                    WRONG.lock().push(why);
-                    break;
-                }
-            }
+fn deeper(n: usize, program: &'static Program) {
+    if n != 0 {
+        deeper(n - 1, program);
+        return black_box(()); // it has a frame to come back to
+    }
+    let tried = match with_bug(program, &mut KNOWN.lock()) {
+        Ok(true) => GOOD,
+        Ok(false) => OVERLOOKS,
+        Err(why) => {
+            WRONG.lock().push(why);
+            BAD
         }
-        JUDGED.fetch_add(1, Release);
-    })
+    };
+    TRIED.store(tried, Release)
+}
+
+/// Judges it until nobody is overlooked. How many tries that took.
+#[inline(never)]
+fn judge_often(program: &'static Program) -> usize {
+    for attempt in 1..=TRIES {
+        TRIED.store(UNDER_WAY, Relaxed);
+        judge(program, attempt);
+        while TRIED.load(Acquire) == UNDER_WAY {
+            sleep(SETTLED)
+        }
+        if TRIED.load(Relaxed) != OVERLOOKS {
+            return attempt;
+        }
+        OVERLOOKED.fetch_add(1, Relaxed);
+    }
+    let why = format!("{}: always overlooked", program.0);
+    WRONG.lock().push(why);
+    TRIES
 }
 
 /// All 68, one after the other; what earlier ones left over stays.
 fn goker_leaks() -> Outcome {
-    for (i, program) in ALL.iter().copied().flatten().enumerate() {
-        judge(program);
-        while JUDGED.load(Acquire) == i {
-            sleep(SETTLED)
-        }
+    let (mut programs, mut most_tries) = (0, 0);
+    for program in ALL.iter().copied().flatten() {
+        programs += 1;
+        most_tries = judge_often(program).max(most_tries)
     }
     let wrong = WRONG.lock();
     let known = KNOWN.lock();
-    figure!("programs", JUDGED.load(Acquire));
+    figure!("programs", programs);
     figure!("leaks", known.len());
     figure!("overlooked", OVERLOOKED.load(Relaxed));
-    figure!("most_tries", MOST_TRIES.load(Relaxed));
+    figure!("most_tries", most_tries);
     let begin = sched::machine_now_ns();
     look(&known)?;
     figure!("look_us", (sched::machine_now_ns() - begin) / 1000);
