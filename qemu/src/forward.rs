@@ -123,9 +123,13 @@ impl Forward {
 
     /// This one, or the next whose port here is free.
     fn free_from(self) -> Option<Forward> {
-        let ports = (0..LOOKS).filter_map(|i| self.host.checked_add(i));
-        let mut all = ports.map(|host| Forward { host, ..self });
-        all.find(|forward| forward.bind().is_ok())
+        self.all_free_from().next()
+    }
+
+    fn all_free_from(self) -> impl Iterator<Item = Forward> {
+        let ports = (0..LOOKS).filter_map(move |i| self.host.checked_add(i));
+        let all = ports.map(move |host| Forward { host, ..self });
+        all.filter(|forward| forward.bind().is_ok())
     }
 
     /// In QEMU's spelling.
@@ -159,9 +163,11 @@ impl Forward {
         {
             return None;
         }
-        let forward = wanted.free_from()?;
-        let said = monitor.human(&format!("hostfwd_add net {}", forward.rule()), 0)?;
-        said.trim().is_empty().then_some(forward)
+        // Another machine may take a port between the look and the rule: then the next.
+        wanted.all_free_from().find(|forward| {
+            let said = monitor.human(&format!("hostfwd_add net {}", forward.rule()), 0);
+            said.is_some_and(|said| said.trim().is_empty())
+        })
     }
 
     fn of_event(event: &Value) -> Option<Forward> {

@@ -64,6 +64,15 @@ pub fn to_console(args: fmt::Arguments<'_>) {
     arch::console_write(text.bytes());
 }
 
+/// Writes bytes, text or not, to the program's console as they are.
+///
+/// ```no_run
+/// ringo::print::bytes_to_console(&[0x89, b'P', b'N', b'G']);
+/// ```
+pub fn bytes_to_console(bytes: &[u8]) {
+    arch::console_write(bytes)
+}
+
 /// Writes to the console's error side (the runner's stderr) as one piece. What [`eprintln!`](crate::eprintln!) calls.
 ///
 /// ```no_run
