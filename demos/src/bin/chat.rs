@@ -1,4 +1,5 @@
 //! A chat at port 4000, shown on the console as well: `nc localhost 4000` in several terminals; a name, then lines, `/who`, `/bye`.
+//! `-- N`: ends when N guests have come and gone.
 //!
 //! ```text
 //!  a guest: one goroutine reads ──Join, Say, Leave──► the room ──lines──► another goroutine writes
@@ -204,22 +205,25 @@ fn serve(stream: TcpStream, room: &Sender<Event>) -> Result<()> {
 }
 
 fn main() -> core::result::Result<(), Error> {
+    let guests = args().next().and_then(|n| n.parse().ok());
     let listener = TcpListener::bind("0.0.0.0:4000")?;
     let (room, events) = chan(0);
     go(|| Room::default().live(events));
     println!("a chat, at port 4000 of this machine");
-    let places = Arc::new(Semaphore::new(GUESTS));
-    for mut stream in listener.incoming().flatten() {
+    let (places, served) = (Arc::new(Semaphore::new(GUESTS)), WaitGroup::new());
+    let incoming = listener.incoming().flatten();
+    for mut stream in incoming.take(guests.unwrap_or(usize::MAX)) {
         if !places.try_acquire() {
             let _ = stream.write_all(b"* there is no place left\n");
             continue;
         }
         let (room, places) = (room.clone(), places.clone());
-        go(move || {
+        served.go(move || {
             // A connection that breaks concerns nobody else.
             let _ = serve(stream, &room);
             places.release()
         })
     }
+    served.wait();
     Ok(())
 }

@@ -14,6 +14,7 @@ mod boots;
 mod burden;
 mod cable;
 mod channels;
+mod clients;
 mod clocks;
 mod differential;
 mod disk;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
     let cases = [
         regs::cases(),
         served::cases(),
+        clients::cases(),
         soak::cases(),
         sockets::cases(),
         wake::cases(),
@@ -98,6 +100,7 @@ fn main() -> ExitCode {
         .partition(Case::waits_for_a_build);
     let commands = [
         programs::trials(),
+        clients::trials(),
         differential::trials(),
         shell::trials(),
         bad_input::trials(),
