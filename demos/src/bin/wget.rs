@@ -6,7 +6,7 @@
 #![no_std]
 #![no_main]
 use ringo::net::ToSocketAddrs;
-use ringo::net::http::{GetError, Limits, get};
+use ringo::net::http::{Limits, get};
 use ringo::prelude::*;
 ringo::main!(main);
 
@@ -87,15 +87,6 @@ fn connect(url: &Url) -> Result<TcpStream, String> {
     Err(why)
 }
 
-fn explain(error: GetError) -> String {
-    match error {
-        GetError::Stream(kind) if format!("{kind:?}") == "TimedOut" => {
-            format!("nothing came for {SILENCE:?}")
-        }
-        error => error.to_string(),
-    }
-}
-
 /// One request. Some: it is elsewhere.
 fn ask(url: &Url) -> Result<Option<Url>, String> {
     let stream = connect(url)?;
@@ -107,7 +98,8 @@ fn ask(url: &Url) -> Result<Option<Url>, String> {
     };
     limit();
     let mut wire = &stream;
-    let mut reply = get(&mut wire, &url.host, &url.path, &limits).map_err(explain)?;
+    let mut reply =
+        get(&mut wire, &url.host, &url.path, &limits).map_err(|error| error.to_string())?;
     let status = reply.status();
     eprintln!("HTTP/1.1 {status}");
     for (name, value) in reply.fields().iter() {
@@ -115,14 +107,13 @@ fn ask(url: &Url) -> Result<Option<Url>, String> {
     }
     let location = reply.fields().get("location");
     let location = location.and_then(|value| core::str::from_utf8(value).ok());
-    match (status, location) {
-        (301 | 302 | 303 | 307 | 308, Some(location)) => return url.join(location).map(Some),
-        _ => {}
+    if let (301 | 302 | 303 | 307 | 308, Some(location)) = (status, location) {
+        return url.join(location).map(Some);
     }
     let mut piece = [0; PIECE_BYTES];
     loop {
         limit();
-        match reply.read(&mut piece).map_err(explain)? {
+        match reply.read(&mut piece).map_err(|error| error.to_string())? {
             0 => break,
             n => ringo::print::bytes_to_console(&piece[..n]),
         }

@@ -51,6 +51,7 @@ impl fmt::Display for GetError {
             GetError::Chunk => f.write_str("the response is broken: a chunk is its size in hexadecimal, CR LF, that many bytes, CR LF"),
             GetError::TooLarge => f.write_str("the response is longer than the limits allow"),
             GetError::CutOff => f.write_str("the response was cut off"),
+            GetError::Stream(ErrorKind::TimedOut) => f.write_str("nothing came in time"),
             GetError::Stream(kind) => write!(f, "the stream failed: {kind:?}"),
         }
     }

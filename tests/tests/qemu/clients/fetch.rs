@@ -189,7 +189,7 @@ pub fn wget() -> Result<(), String> {
         at(6, "the response was cut off"),
         at(7, "the response is not HTTP/1.1"),
         at(8, "more than 10 redirections"),
-        at(9, "nothing came for 10s"),
+        at(9, "nothing came in time"),
         format!("wget: {refused}: {refused}: nobody listens there\n"),
         "wget: https://10.0.2.2/: https:// is not there, only http://\n".into(),
         "wget: http://10.0.2.2:0/: 0 is no port, from 1 to 65535\n".into(),
