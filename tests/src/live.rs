@@ -16,7 +16,8 @@ fn hung() -> Duration {
 pub struct Live {
     child: Child,
     name: String,
-    said: Arc<Mutex<String>>,
+    /// What came by stdout and by stderr: together their lines would mix.
+    said: [Arc<Mutex<String>>; 2],
     readers: Vec<thread::JoinHandle<()>>,
     begin: Instant,
 }
@@ -38,9 +39,9 @@ impl Live {
             .env("CARGO_INCREMENTAL", "0")
             .spawn()
             .map_err(|e| format!("cannot start the runner: {e}"))?;
-        let said = Arc::<Mutex<String>>::default();
-        let out = child.stdout.take().map(|out| keep(out, &said));
-        let err = child.stderr.take().map(|err| keep(err, &said));
+        let said = [(); 2].map(|()| Arc::<Mutex<String>>::default());
+        let out = child.stdout.take().map(|out| keep(out, &said[0]));
+        let err = child.stderr.take().map(|err| keep(err, &said[1]));
         Ok(Live {
             child,
             name: format!("{demo} {}", words.join(" ")),
@@ -50,10 +51,13 @@ impl Live {
         })
     }
 
-    /// All that it has printed.
+    /// All that it has printed: its stdout, then its stderr.
     pub fn said(&self) -> String {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.replace('\r', "")
+        let text = |said: &Arc<Mutex<String>>| {
+            let said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            said.replace('\r', "")
+        };
+        [text(&self.said[0]), text(&self.said[1])].join("\n")
     }
 
     /// Waits until `found` finds something in what it has printed.
