@@ -30,6 +30,9 @@ where
 
 /// Ends the program with exit status `code`; 0 is success. Runs what [`at_exit`] registered, waits for no goroutine.
 ///
+/// What was written on TCP connections still arrives: connections are closed, and the machine stays until the other side has
+/// acknowledged all, for a second at most. Nothing that goroutines write meanwhile is sent.
+///
 /// If two goroutines call it, the first one ends the program and the other waits. Called from within an `at_exit`
 /// function, it leaves out the ones that have not run. While another goroutine panics it waits: the panic ends the program.
 ///
@@ -47,6 +50,7 @@ pub fn exit(code: i32) -> ! {
         Err(other) if other == me => {}
         Err(_) => wait_for_the_end(),
     }
+    sched::this().end_network();
     // A panic elsewhere ends the program, whatever comes while its message is put together (Go: `main`, `panicking`).
     if crate::fatal::another_panics(me) {
         wait_for_the_end()

@@ -50,7 +50,7 @@ const AGAIN_NS: u64 = 100_000;
 
 /// The network, as the scheduler sees it: the layer above fills this in once.
 ///
-/// All functions are called with preemption off, and none of them waits.
+/// All functions but [`Poller::end`] are called with preemption off, and none of them waits.
 pub trait Poller: Sync {
     /// Take what has come, run the protocols on it and their timers that are due, and name whoever can go on. By one M at a time,
     /// on g0.
@@ -69,6 +69,9 @@ pub trait Poller: Sync {
     fn has_device(&self) -> bool {
         true
     }
+
+    /// The program ends in order: return when what it has sent has arrived, or after a bounded time. On the G that ends it.
+    fn end(&self) {}
 }
 
 /// What a scheduler keeps for it.
@@ -191,6 +194,13 @@ impl Sched {
     /// Is there a network?
     pub fn has_poller(&self) -> bool {
         self.netpoll.is_set()
+    }
+
+    /// The program ends in order: waits, for a bounded time, until what it has sent has arrived ([`Poller::end`]).
+    pub fn end_network(&self) {
+        if let Some(poller) = self.netpoll.poller() {
+            poller.end()
+        }
     }
 
     /// A device has something, and says so by other means than an interrupt of its own: CPU `cpu` is interrupted, if it was

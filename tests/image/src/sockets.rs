@@ -19,6 +19,7 @@ pub const TESTS: &[Test] = &[
     ("sockets_refused", sockets_refused),
     ("sockets_again", sockets_again),
     ("sockets_serve", sockets_serve),
+    ("sockets_last_word", sockets_last_word),
 ];
 
 fn said(error: Error) -> String {
@@ -360,4 +361,24 @@ fn sockets_serve() -> Outcome {
         .into_iter()
         .try_for_each(|one| one.map_err(said)?.join())?;
     at_rest()
+}
+
+/// The program ends right after its last word, with the connection dropped or (`keep=1`) not, and somebody busy beside it: the
+/// other side reads all of it, and the end.
+fn sockets_last_word() -> Outcome {
+    let listener = TcpListener::bind("0.0.0.0:7").map_err(said)?;
+    let (mut stream, _) = listener.accept().map_err(said)?;
+    if param("busy", 0) == 1 {
+        go(|| {
+            loop {
+                core::hint::spin_loop()
+            }
+        })
+    }
+    let word: Vec<u8> = (0..param("bytes", 50_000)).map(|i| i as u8).collect();
+    stream.write_all(&word).map_err(said)?;
+    if param("keep", 0) == 1 {
+        core::mem::forget(stream)
+    }
+    Ok(())
 }

@@ -134,10 +134,10 @@ fn browse(port: u16) -> Result<(), String> {
     if !first.starts_with("HTTP/1.1 404") {
         return Err(format!("what is not there: {first}"));
     }
-    // The machine may end before its network has passed on the answer; that it has ended well says its own output.
-    match ask("POST /stop") {
-        Ok((first, body)) if body != "ended\n" => Err(format!("{first}: {body}")),
-        _ => Ok(()),
+    // The machine ends right after it, and not before it has arrived.
+    match ask("POST /stop")? {
+        (_, body) if body == "ended\n" => Ok(()),
+        (first, body) => Err(format!("{first}: {body}")),
     }
 }
 
@@ -223,6 +223,24 @@ fn followed() -> Case {
     case.says(" is forwarded to port 7\n")
 }
 
+/// The last word of a program that ends with it.
+fn last_word(keep: u64, busy: u64) -> Case {
+    const BYTES: u64 = 50_000;
+    let case =
+        Case::new("served", "sockets_last_word").named(if keep == 1 { "kept" } else { "dropped" });
+    let case = case.arg("bytes", BYTES).arg("keep", keep).arg("busy", busy);
+    case.peer(|wire| {
+        let mut peer = peer(wire, Setup::default())?;
+        let at = connect(&mut peer)?;
+        let word = peer.recv_to_end(at)?;
+        let sent = (0..BYTES).map(|i| i as u8);
+        match word.iter().copied().eq(sent) {
+            true => Ok(()),
+            false => Err(format!("{} bytes of {BYTES} came", word.len())),
+        }
+    })
+}
+
 pub fn cases() -> Vec<Case> {
     let bad = Faults {
         lost: 30,
@@ -237,6 +255,9 @@ pub fn cases() -> Vec<Case> {
             .mode(NO_NET),
         over_cable("bad cable", 3, bad).smp(2),
         over_cable("bad cable", 4, bad).smp(4).mode(NO_NET),
+        last_word(0, 0).smp(1).mode(NO_NET),
+        last_word(1, 1).smp(2).mode(NO_NET),
+        last_word(1, 1).smp(1),
         web(Board::Q35, 2),
         web(Board::Microvm, 1),
         followed(),

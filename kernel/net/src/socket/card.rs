@@ -65,7 +65,7 @@ impl<B: Bell> Card<B> {
 
     /// From here on it interrupts when a frame has come, or when one has gone and somebody waits for that. True: one has.
     pub(super) fn listen(&self) -> bool {
-        if self.broken.load(Relaxed) {
+        if self.is_broken() {
             return false; // a broken ring never rests
         }
         let came = self.receiver.lock().listen();
@@ -88,6 +88,20 @@ impl<B: Bell> Card<B> {
             sender.transmitter.ignore()
         }
         !sender.full
+    }
+
+    /// Has the device taken all that was sent, or will it never?
+    pub(super) fn has_sent_all(&self) -> bool {
+        let mut sender = self.sender.lock();
+        if let Err(error) = sender.transmitter.reclaim() {
+            self.say_broken(&error)
+        }
+        self.is_broken() || sender.transmitter.under_way() == 0
+    }
+
+    /// Nothing comes or goes any more.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.load(Relaxed)
     }
 
     fn send(

@@ -16,9 +16,13 @@ use super::card::{Card, Out};
 use super::lease::Waiters;
 use super::wire::{Bell, open, seed};
 use crate::stack::{Config, Stack};
+use base::PreemptGuard;
 use core::net::{Ipv4Addr, SocketAddrV4};
 use csp::sync::{Mutex, OnceLock};
 use sched::netpoll::{PollDesc, Poller, ReadyList};
+
+/// How long the end of the program waits for others to take what they were sent.
+const LINGER_NS: u64 = 1_000_000_000;
 
 /// The network of this machine.
 pub(super) struct Machine {
@@ -133,5 +137,25 @@ impl Poller for Machine {
 
     fn has_device(&self) -> bool {
         self.card.is_some()
+    }
+
+    /// It looks at the network itself, again and again: nobody else need be able to, and what the machine would do else is no matter
+    /// any more.
+    fn end(&self) {
+        let Some(card) = &self.card else { return };
+        let begin_ns = sched::machine_now_ns();
+        let mut ending = effects(|stack, now_ns, out| stack.end(now_ns, out));
+        while !(card.is_broken() || ending.is_done() && card.has_sent_all()) {
+            if sched::machine_now_ns() - begin_ns > LINGER_NS {
+                log::info!("the program has ended, and not all that it has sent has arrived");
+                return;
+            }
+            let guard = PreemptGuard::new();
+            let mut list = ReadyList::new();
+            self.netpoll(&mut list);
+            drop(list);
+            drop(guard);
+            core::hint::spin_loop()
+        }
     }
 }

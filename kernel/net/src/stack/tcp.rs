@@ -12,6 +12,7 @@ mod api;
 mod conn;
 mod cookie;
 mod demux;
+mod ending;
 mod listen;
 mod number;
 mod pump;
@@ -24,11 +25,13 @@ mod wire;
 pub use api::{Conn, Listener};
 pub(crate) use conn::Shared;
 pub(crate) use demux::Tuple;
+pub use ending::Ending;
 
 use super::secret::Secret;
 use alloc::{collections::VecDeque, sync::Arc};
 use base::{Rank, SpinLock};
 use core::fmt;
+use core::sync::atomic::AtomicBool;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -120,6 +123,9 @@ pub(crate) struct Tcp<U> {
     demux: SpinLock<demux::Demux<U>>,
     /// Connections that the full card has stopped.
     starving: SpinLock<VecDeque<Arc<Shared<U>>>>,
+    /// The program has ended: nothing that it writes is sent. Relaxed: it is looked at under a connection's lock, and set before that
+    /// of each connection is taken to close it.
+    ended: AtomicBool,
     /// For first sequence numbers.
     numbers: Secret,
     /// For cookies.
@@ -131,6 +137,7 @@ impl<U> Tcp<U> {
         Self {
             demux: SpinLock::new(Rank::NetTable, demux::Demux::new(seed)),
             starving: SpinLock::new(Rank::NetTable, VecDeque::new()),
+            ended: AtomicBool::new(false),
             numbers: Secret::new(seed, 1),
             cookies: Secret::new(seed, 2),
         }

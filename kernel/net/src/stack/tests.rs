@@ -3,6 +3,7 @@
 mod addressing;
 mod asked;
 mod datagrams;
+mod ended;
 mod faults;
 mod hostile;
 mod leases;

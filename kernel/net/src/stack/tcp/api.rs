@@ -8,6 +8,7 @@ use super::{SECOND, TcpError};
 use crate::stack::{Out, Stack};
 use alloc::{collections::VecDeque, sync::Arc};
 use core::net::{Ipv4Addr, SocketAddrV4};
+use core::sync::atomic::Ordering::Relaxed;
 use smoltcp::socket::tcp::{RecvError, State};
 use smoltcp::time::Duration;
 
@@ -259,7 +260,10 @@ impl<U> Conn<U> {
         out: &mut dyn Out<U>,
     ) -> Result<usize, TcpError> {
         let mut net = stack.net(now_ns, out);
-        let sent = net.with_conn(&self.shared, |inner, _| {
+        let sent = net.with_conn(&self.shared, |inner, net| {
+            if net.stack.tcp.ended.load(Relaxed) {
+                return Err(TcpError::WouldBlock); // for good
+            }
             if let Some(error) = inner.error {
                 return Err(error);
             }
