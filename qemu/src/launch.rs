@@ -69,8 +69,9 @@ pub struct Running {
 }
 
 impl Running {
-    /// A line of the runner's own among the machine's diagnostics, not inside one of theirs if that comes to an end soon.
+    /// A line of the runner's own, not inside one of the console's or of the machine's diagnostics if that comes to an end soon.
     pub fn say(&mut self, line: &str) {
+        self.line_start.wait();
         let patience = Instant::now() + Duration::from_millis(100);
         while self.shared.within_line.load(Relaxed) && Instant::now() < patience {
             thread::sleep(Duration::from_millis(2));

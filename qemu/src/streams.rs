@@ -56,7 +56,8 @@ impl LineStart {
         self.1.load(Relaxed)
     }
 
-    fn wait(&self) {
+    /// Waits for that, not for long.
+    pub fn wait(&self) {
         let state = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         drop(
             self.0
