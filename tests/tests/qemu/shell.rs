@@ -102,7 +102,7 @@ pub fn cases() -> Vec<Case> {
 pub fn trials() -> Vec<Trial> {
     let machines: [(&str, &[&str]); 2] = [
         ("qemu", &["--smp", "2"]),
-        ("host", &["--machine", "host", "--smp", "2"]),
+        ("host", &["--machine", "host", "--debug", "--smp", "2"]),
     ];
     let of = |(name, words): (&str, &'static [&'static str])| {
         trial(format!("shell::through a pipe, {name}"), move || {
