@@ -10,7 +10,6 @@ use crate::stack::ipv4::Sent;
 use crate::stack::timers::Target;
 use crate::stack::{Counter, NEVER, Net, Ready};
 use alloc::sync::Arc;
-use core::mem;
 use smoltcp::socket::tcp::State;
 use smoltcp::wire::{IpProtocol, TcpControl};
 
@@ -63,11 +62,16 @@ impl<U> Net<'_, U> {
         self.with_conn(conn, |inner, net| inner.disarm(net.now_ns))
     }
 
-    /// The card has room.
+    /// The card has room: for some of those who wait, the longest first, until one finds it full again. Whoever finds it so is told
+    /// of room (I-FULL), and the others are fed then.
     pub(in crate::stack) fn feed_starving(&mut self) {
-        let starving = mem::take(&mut *self.stack.tcp.starving.lock());
-        for conn in starving {
-            self.with_conn(&conn, |inner, _| inner.starving = false)
+        loop {
+            let first = self.stack.tcp.starving.lock().pop_front();
+            let Some(conn) = first else { return };
+            self.with_conn(&conn, |inner, _| inner.starving = false);
+            if conn.inner.lock().starving {
+                return;
+            }
         }
     }
 

@@ -226,3 +226,36 @@ fn acknowledgements_ride_on_answers() {
         "{frames:?}"
     )
 }
+
+/// Room for one frame is offered to those who may use it, not to all who wait.
+#[test]
+fn room_for_one() {
+    let mut world = World::new(1);
+    let _ends = connect(&mut world, 0, 0);
+    world.run(MS);
+    world.a.card.room = 0;
+    let now = world.now_ns;
+    let Host { stack, card } = &mut world.a;
+    // The neighbour is known, so that each SYN finds the card full.
+    let waiting: Vec<_> = (0..50)
+        .map(|_| {
+            stack
+                .connect(
+                    "10.0.0.2:80".parse().unwrap(),
+                    Default::default(),
+                    now,
+                    card,
+                )
+                .unwrap()
+        })
+        .collect();
+    let tried = card.tried;
+    card.room = 1;
+    stack.room(now, card);
+    let tries = card.tried - tried;
+    assert!(
+        tries <= 5,
+        "{tries} tries for one frame of {}",
+        waiting.len()
+    )
+}

@@ -21,6 +21,8 @@ pub(crate) struct Card {
     pub sent: VecDeque<Vec<u8>>,
     /// Frames that it takes before it is full.
     pub room: usize,
+    /// Frames that it was offered.
+    pub tried: usize,
     /// Does it finish checksums?
     pub offload: bool,
 }
@@ -30,6 +32,7 @@ impl Card {
         Self {
             sent: VecDeque::new(),
             room: usize::MAX,
+            tried: 0,
             offload: false,
         }
     }
@@ -43,6 +46,7 @@ impl Out<Told> for Card {
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> bool {
         assert!((crate::device::FRAME_LEAST..=crate::device::FRAME_BYTES).contains(&bytes));
+        self.tried += 1;
         if self.sent.len() >= self.room {
             return false;
         }
