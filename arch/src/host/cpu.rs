@@ -173,10 +173,12 @@ impl Cpu {
         self.curg.set(ptr::null_mut());
         self.count.set(0);
         self.irqs_on.set(true);
+        self.drops_to_look.set(0);
         self.deadline_ns.set(u64::MAX);
         self.g0_caller.set(0);
         self.in_fault.set(false);
         self.parker.clear();
+        drop(self.started.take()); // whoever had this block has not joined them: they go on without
     }
 
     /// Usable bytes of the signal stack.

@@ -15,6 +15,7 @@ static EARLIER: OnceLock<[libc::sigaction; 4]> = OnceLock::new();
 /// What [`leave_m`] puts back.
 pub(super) struct Outside {
     stack: libc::stack_t,
+    slack_ns: libc::c_int,
 }
 
 /// Before a thread enters g0: its signals go to its own signal stack. A G's stack would not do, it may be the full one.
@@ -32,17 +33,22 @@ pub(super) fn enter_m(cpu: &Cpu) -> Outside {
         let status = libc::sigaltstack(&ours, before.as_mut_ptr());
         assert_eq!(status, 0, "sigaltstack refused the signal stack");
         // Idle threads wake by the clock: without this up to 50 us late.
+        let slack_ns = libc::prctl(libc::PR_GET_TIMERSLACK);
         libc::prctl(libc::PR_SET_TIMERSLACK, 1);
         Outside {
             stack: before.assume_init(),
+            slack_ns,
         }
     }
 }
 
 /// After a thread left g0.
 pub(super) fn leave_m(outside: Outside) {
-    // SAFETY: the value that was in force before, whose stack is still there.
-    unsafe { libc::sigaltstack(&outside.stack, ptr::null_mut()) };
+    // SAFETY: the values that were in force before; the stack is still there.
+    unsafe {
+        libc::sigaltstack(&outside.stack, ptr::null_mut());
+        libc::prctl(libc::PR_SET_TIMERSLACK, outside.slack_ns);
+    }
 }
 
 fn install() -> [libc::sigaction; 4] {

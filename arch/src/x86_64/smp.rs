@@ -141,15 +141,19 @@ pub fn found() -> usize {
 /// Takes note of another CPU. False if there is no place for it, or if its id is out of reach in xAPIC mode.
 pub fn add(apic_id: u32) -> bool {
     let place = found();
-    if place == MAX_CPUS || apic_id > 254 {
+    if apic_id > 254 {
         return false;
     }
     // A table that names a CPU twice means one.
-    if PLACE_OF[apic_id as usize].load(Relaxed) == 0xff {
-        PLACE_OF[apic_id as usize].store(place as u8, Relaxed);
-        APIC_ID[place].store(apic_id, Relaxed);
-        FOUND.store(place + 1, Relaxed);
+    if PLACE_OF[apic_id as usize].load(Relaxed) != 0xff {
+        return true;
     }
+    if place == MAX_CPUS {
+        return false;
+    }
+    PLACE_OF[apic_id as usize].store(place as u8, Relaxed);
+    APIC_ID[place].store(apic_id, Relaxed);
+    FOUND.store(place + 1, Relaxed);
     true
 }
 

@@ -33,7 +33,7 @@ where
 /// What was written on TCP connections still arrives: connections are closed, and the machine stays until the other side has
 /// acknowledged all, for a second at most. Nothing that goroutines write meanwhile is sent.
 ///
-/// If two goroutines call it, the first one ends the program and the other waits. Called from within an `at_exit`
+/// A blocking call that the caller is in ends here. If two goroutines call it, the first one ends the program and the other waits. Called from within an `at_exit`
 /// function, it leaves out the ones that have not run. While another goroutine panics it waits: the panic ends the program.
 ///
 /// ```no_run
@@ -44,6 +44,9 @@ where
 /// ```
 pub fn exit(code: i32) -> ! {
     let me = sched::current().id();
+    if sched::in_call() {
+        sched::exitsyscall() // callbacks may wait, and so may this
+    }
     // Relaxed: only the numbers count, the callbacks are under their lock.
     match LEAVING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => run_callbacks(),

@@ -14,8 +14,7 @@
 //! ```
 //!
 //! While the G is in the call its M holds no P, so what it readies goes to the global queue, and parking is a mistake that
-//! is named. The CPU is interrupted as usual: a safe point in a call serves the P's timers if it can take the P for that
-//! moment, and sysmon, but never switches.
+//! is named. The CPU is interrupted as usual: `in_call.rs`.
 //!
 //! **I-CALL** A P whose call word names an M is on no list; that M and a retaker race for it by one CAS. The name keeps an M that
 //! comes back late from the P of somebody else's call, begun on it since.
@@ -29,8 +28,7 @@ use crate::p::P;
 use crate::park::current;
 use crate::sched::{Global, Sched};
 use crate::schedule::m_on_g0;
-use crate::timers::NEVER;
-use base::config::{Netpoll, Preempt};
+use base::config::Preempt;
 use base::mutant::mutant;
 use base::shim::{Ordering::*, fence};
 use base::{PreemptGuard, SpinGuard};
@@ -38,7 +36,7 @@ use base::{PreemptGuard, SpinGuard};
 /// No call.
 pub(crate) const NONE: u32 = 0;
 /// What the call word of `m`'s P holds while `m` runs a G that is in a blocking call, and the P may be retaken; never [`NONE`].
-fn call_by(m: &M) -> u32 {
+pub(crate) fn call_by(m: &M) -> u32 {
     m.id() as u32 + 1
 }
 
@@ -85,6 +83,11 @@ pub fn entersyscallblock() {
     {
         s.handoffp(p)
     }
+}
+
+/// Is the caller in a blocking call?
+pub fn in_call() -> bool {
+    current().status() == GStatus::Syscall
 }
 
 /// End a blocking call: go on at once with the P that is still there or with another, or wait for one.
@@ -172,6 +175,9 @@ impl Sched {
         }
         let has_p = same_p || self.exit_with_idle_p(m, old);
         if has_p {
+            if m.tray_len.load(Relaxed) != 0 {
+                arch::raise_pending(arch::PENDING_RESCHED) // who delivered it has interrupted the call: likewise
+            }
             g.traced(
                 trace::Kind::GoSyscallExit,
                 m.p().map_or(0, |p| p.id() as u32 * 2 + 1),
@@ -191,7 +197,7 @@ impl Sched {
     }
 
     /// Take the P of the call that `m` is in, if it is still there.
-    fn reenter(&self, m: &M, p: &'static P) -> bool {
+    pub(crate) fn reenter(&self, m: &M, p: &'static P) -> bool {
         let whose = if mutant("reenter_anybodys") {
             p.call.fetch_add(0, Relaxed) // an RMW sees the newest
         } else {
@@ -392,75 +398,6 @@ impl Sched {
                 .store(self.pidle.load(Relaxed) | gl.stranded, Relaxed);
             emit_for_each(trace::Kind::ProcIdle, gl.stranded);
             gl.stranded = 0
-        }
-    }
-
-    /// A safe point inside a call: serve the P's timers if the P can be had for the moment, and then sysmon, which may
-    /// take this very P. No switch: a slice that ends here is given up at the end of the call, or a G that makes one call
-    /// after the other would keep its P for ever (Go #28701).
-    pub(crate) fn safe_point_in_call(&self, m: &M) {
-        let Some(p) = m.oldp() else { return };
-        let bits = arch::take_pending();
-        let mut network = bits & arch::PENDING_DEVICE != 0 || self.netpoll.is_asked();
-        if bits & (arch::PENDING_TIMER | arch::PENDING_DEVICE) == 0 && !network {
-            if p.call.load(Relaxed) == call_by(m) {
-                p.wakeup.put_off(arch::now_ns());
-                self.arm(m, p) // timers may have come
-            }
-            return;
-        }
-        let now_ns = arch::now_ns();
-        self.served(m, now_ns);
-        network |= self.protocols_are_due(now_ns);
-        if self.reenter(m, p) {
-            if self.serve_clock(m, p, now_ns) {
-                m.over_in_call.store(true, Relaxed)
-            }
-            if network {
-                self.netpoll(m);
-            }
-            m.set_p(None);
-            if !mutant("call_keeps_p") {
-                p.call.store(call_by(m), Release)
-            }
-        } else {
-            self.serve_without_p(m, network)
-        }
-        self.sysmon(m, now_ns);
-        let keeps_p = p.call.load(Relaxed) == call_by(m);
-        if keeps_p && crate::INTERRUPTS {
-            p.wakeup.put_off(now_ns);
-            self.arm(m, p)
-        } else if self.cfg.netpoll == Netpoll::Block {
-            let own_ns = if keeps_p {
-                self.timer_deadline_ns(p)
-            } else {
-                NEVER
-            };
-            self.arm_idle(m, own_ns.min(self.earliest_timer())) // it may be about to halt
-        } else {
-            self.arm_idle(m, NEVER)
-        }
-    }
-
-    /// The P of the call is gone. An M that runs Gs looks at the network, or this one if there is none; where waits for the
-    /// network hold their Ms there may be none for timers either (`netpoll=block`).
-    #[cold]
-    fn serve_without_p(&self, m: &M, network: bool) {
-        if network
-            && self
-                .running_p()
-                .is_some_and(|p| p.call.load(Relaxed) == NONE)
-        {
-            self.ask_netpoll()
-        } else if network {
-            self.netpoll(m);
-        }
-        if self.cfg.netpoll == Netpoll::Block {
-            let ps = self.allp.iter().take(self.procs() as usize);
-            for p in ps.filter(|p| !p.is_running()) {
-                self.run_timers_of(m, p);
-            }
         }
     }
 }

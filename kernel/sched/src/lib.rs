@@ -26,6 +26,7 @@
 //! | how a G is born and dies | `newproc` |
 //! | how a G stays on one CPU | `locked` |
 //! | what becomes of the P of a G that blocks its CPU | `handoff` |
+//! | what such a CPU serves meanwhile | `in_call` |
 //! | how a G waits for the network, and who asks what has come | `polldesc` `pollwait` `polldeadline` `netpoll` |
 //! | what time it is for the program | `clock` `bubble` |
 //! | how a G loses its CPU | `preempt` `tick` `wakeup` `sysmon` |
@@ -53,6 +54,7 @@ mod gqueue;
 mod handoff;
 pub mod histogram;
 mod idle;
+mod in_call;
 mod late;
 pub mod leak;
 mod locked;
@@ -92,7 +94,7 @@ pub use clock::{machine_now_ns, now_ns, program_now_ns};
 pub use dump::{CreatedBy, GInfo};
 pub use g::{ExitHook, G, GRef, GStatus, WaitReason};
 pub use gqueue::GQueue;
-pub use handoff::{blocking, entersyscall, entersyscallblock, exitsyscall};
+pub use handoff::{blocking, entersyscall, entersyscallblock, exitsyscall, in_call};
 pub use locked::{lock_to_cpu, unlock_from_cpu};
 pub use m::{M, MStats};
 pub use metrics::Metrics;

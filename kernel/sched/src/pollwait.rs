@@ -150,10 +150,14 @@ fn look_now() {
 /// Halt this CPU until its next interrupt, unless there is a reason not to. In a blocking call.
 #[cfg(not(any(ringo_loom, ringo_shuttle)))]
 fn halt_unless(done: impl FnOnce() -> bool) {
+    let guard = PreemptGuard::new(); // what comes is served when the memory is known to be ours again
     arch::irq_disable();
     // Interrupts are off: who wakes this M from here on ends `halt` at once.
     if done() || arch::pending() != 0 || crate::this().netpoll.is_asked() {
         return arch::irq_enable();
     }
-    arch::halt()
+    mem::flush::before_halt();
+    arch::halt();
+    mem::flush::after_halt();
+    drop(guard)
 }

@@ -23,7 +23,8 @@ pub const TESTS: &[Test] = &[
     ("at_exit_registers", at_exit_registers),
     ("at_exit_goexits", at_exit_goexits),
     ("at_exit_others_goexit", at_exit_others_goexit),
-    ("exit_in_blocking", || blocking(|| exit(4))),
+    ("exit_in_blocking", exit_in_blocking),
+    ("exits_in_blocking", exits_in_blocking),
     ("panic_in_blocking", panic_in_blocking),
     ("locked_deadlock", locked_deadlock),
     ("locked_deadlock_2", locked_deadlock_2),
@@ -216,4 +217,24 @@ fn lock_in_itself() -> Outcome {
     let _first = LOCK.lock();
     *LOCK.lock() += 1;
     Err("nobody minded".into())
+}
+
+/// The call ends there: what is registered may wait.
+fn exit_in_blocking() -> Outcome {
+    let (tx, rx) = chan::<u32>(0);
+    at_exit(move || {
+        go(move || _ = tx.send(6));
+        println!("received {:?} at the exit", rx.recv())
+    });
+    blocking(|| exit(4))
+}
+
+/// While another ends the program.
+fn exits_in_blocking() -> Outcome {
+    at_exit(|| sleep(Duration::from_millis(20)));
+    go(|| {
+        sleep(Duration::from_millis(5));
+        blocking(|| exit(5))
+    });
+    exit(4)
 }

@@ -13,6 +13,8 @@ pub const TESTS: &[Test] = &[
     ("handoff_storm", handoff_storm),
     ("handoff_tick_taken", handoff_tick_taken),
     ("handoff_woken_before", handoff_woken_before),
+    ("handoff_seen_from_call", handoff_seen_from_call),
+    ("handoff_tray", handoff_tray),
 ];
 
 /// With fewer Ps than CPUs: a G blocks its CPU for as long as another has not run, which only its own P can run. What
@@ -223,4 +225,115 @@ fn interrupts() -> u64 {
 #[cfg(not(ringo_kernel))]
 fn interrupts() -> u64 {
     0
+}
+
+/// sysmon is CPU 0's work, in a blocking call as well: one that began to rest there, since all Ps were idle, sees the next call.
+fn handoff_seen_from_call() -> Outcome {
+    ensure!(
+        sched::gomaxprocs() == 1 && num_cpu() > 2,
+        "this is for one P on three CPUs"
+    );
+    let rounds = param("rounds", 5);
+    for round in 0..rounds {
+        lock_to_cpu_0();
+        const UNDER_WAY: u64 = 0;
+        const TAKEN: u64 = 1;
+        const KEPT: u64 = 2;
+        let verdict = Arc::new(AtomicU64::new(UNDER_WAY));
+        let theirs = verdict.clone();
+        go(move || {
+            sleep(Duration::from_millis(50));
+            let ran = Arc::new(AtomicBool::new(false));
+            let own = ran.clone();
+            go(move || own.store(true, Release));
+            let end_ns = sched::now_ns() + 5_000_000_000;
+            let taken = blocking(|| {
+                while !ran.load(Acquire) && sched::now_ns() < end_ns {
+                    core::hint::spin_loop()
+                }
+                ran.load(Acquire)
+            });
+            theirs.store(if taken { TAKEN } else { KEPT }, Release)
+        });
+        blocking(|| {
+            while verdict.load(Acquire) == UNDER_WAY {
+                core::hint::spin_loop()
+            }
+        });
+        unlock_from_cpu();
+        ensure!(
+            verdict.load(Acquire) == TAKEN,
+            "round {round}: the P of a call was never taken"
+        );
+    }
+    figure!("rounds", rounds);
+    Ok(())
+}
+
+fn lock_to_cpu_0() {
+    loop {
+        lock_to_cpu();
+        if ringo::machine::cpu() == 0 {
+            return;
+        }
+        unlock_from_cpu();
+        yield_now()
+    }
+}
+
+/// A locked goroutine becomes runnable while its CPU is in a blocking call: it goes first when that ends, and does not wait until
+/// the caller parks.
+fn handoff_tray() -> Outcome {
+    let rounds = param("rounds", 20);
+    for round in 0..rounds {
+        let (home, ran) = (
+            Arc::new(AtomicU64::new(u64::MAX)),
+            Arc::new(AtomicBool::new(false)),
+        );
+        let (tx, rx) = chan::<()>(0);
+        let (theirs, told) = (home.clone(), ran.clone());
+        let locked = spawn(move || {
+            lock_to_cpu();
+            theirs.store(ringo::machine::cpu() as u64, Release);
+            rx.recv();
+            told.store(true, Release);
+            unlock_from_cpu()
+        });
+        hold_until(|| home.load(Acquire) != u64::MAX);
+        let home = home.load(Acquire);
+        let (began, sent) = (
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(AtomicBool::new(false)),
+        );
+        let (begins, sends) = (began.clone(), sent.clone());
+        let caller = spawn(move || {
+            // Beside the locked one, or in its way: on the same CPU.
+            while ringo::machine::cpu() as u64 != home {
+                yield_now()
+            }
+            blocking(|| {
+                begins.store(true, Release);
+                while !sends.load(Acquire) {
+                    core::hint::spin_loop()
+                }
+            });
+            if ringo::machine::cpu() as u64 != home {
+                return true; // no P was left for it there
+            }
+            ran.load(Acquire)
+        });
+        hold_until(|| began.load(Acquire));
+        let sent_one = tx.send(());
+        ensure!(sent_one.is_ok(), "nobody receives");
+        // Delivered by who looks for work, which is this CPU: the other one is in the call.
+        (0..50).for_each(|_| yield_now());
+        sent.store(true, Release);
+        ensure!(
+            caller.join(),
+            "round {round}: it waited until its CPU was free"
+        );
+        locked.join()
+    }
+    figure!("rounds", rounds);
+    Ok(())
 }

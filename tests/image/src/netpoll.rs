@@ -290,8 +290,9 @@ fn netpoll_ways() -> Outcome {
             bump(&READ);
         }
     });
+    static AT_WORK: AtomicBool = AtomicBool::new(true);
     go(|| {
-        loop {
+        while AT_WORK.load(Relaxed) {
             bump(&WORK);
             yield_now()
         }
@@ -303,6 +304,19 @@ fn netpoll_ways() -> Outcome {
         let worked = WORK.load(Relaxed);
         card.put(SOCKET, rng.below(num_cpu() as u32) as usize);
         until(|| READ.load(Acquire) == n && WORK.load(Relaxed) > worked);
+    }
+    AT_WORK.store(false, Relaxed);
+    // Timers that start goroutines, while every CPU but one is held by a wait and that one may be idle.
+    let fired = Arc::new(AtomicU64::new(0));
+    for n in 1..=param("timers", 50) {
+        let theirs = fired.clone();
+        let _timer = after_func(Duration::from_micros(300), move || _ = bump(&theirs));
+        card.descs[PROTOCOLS].set_deadline(Mode::Read, Some(sched::now_ns() + 600_000));
+        ensure!(
+            card.take(PROTOCOLS) == Err(PollError::Timeout),
+            "no deadline"
+        );
+        until(|| fired.load(Acquire) == n);
     }
     card.descs[SOCKET].set_deadline(Mode::Read, Some(sched::now_ns() + 2_000_000));
     reader.join();

@@ -39,7 +39,10 @@ pub fn cases() -> Vec<Case> {
         end("at_exit_others_goexit", 1)
             .says("received Some(5) at the exit")
             .says("exit status 3"),
-        end("exit_in_blocking", 1).says("exit status 4"),
+        end("exit_in_blocking", 1)
+            .says("received Some(6) at the exit")
+            .says("exit status 4"),
+        end("exits_in_blocking", 1).says("exit status 4"),
         fatal("panic_in_blocking")
             .says("panic: in a blocking call")
             .says("[syscall]:"),

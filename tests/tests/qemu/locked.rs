@@ -51,6 +51,10 @@ pub fn cases() -> Vec<Case> {
     for smp in [1, 2] {
         all.push(new("handoff_woken_before", smp));
     }
+    all.push(new("handoff_seen_from_call", 3).word("procs=1"));
+    for words in ["preempt=async", "preempt=off"] {
+        all.push(new("handoff_tray", 2).named(words).word(words));
+    }
     for preempt in ["preempt=async", "preempt=off"] {
         let new = |test, smp| {
             Case::new("locked", test)
