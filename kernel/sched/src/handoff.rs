@@ -257,7 +257,8 @@ impl Sched {
         Some(p)
     }
 
-    fn take_free_p(&self, gl: &mut SpinGuard<'_, Global>, m: &M) -> Option<&'static P> {
+    /// An idle P, or a stranded one.
+    pub(crate) fn take_free_p(&self, gl: &mut SpinGuard<'_, Global>, m: &M) -> Option<&'static P> {
         self.pidleget(gl, Some(m)).or_else(|| {
             let i = gl.stranded.trailing_zeros() as usize;
             (gl.stranded != 0).then(|| {

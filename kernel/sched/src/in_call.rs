@@ -92,12 +92,13 @@ impl Sched {
         }
     }
 
-    /// Those of idle Ps that are due, with one of them for the time: what a timer runs may start Gs.
+    /// Those of Ps that nobody holds that are due, with one of them for the time: what a timer runs may start Gs.
     fn serve_timers_of_idle(&self, m: &M) {
         if self.earliest_timer() > self.timers_now_ns(arch::now_ns()) {
             return;
         }
-        let Some(own) = self.pidleget(&mut self.lock.lock(), Some(m)) else {
+        // Stranded ones too: where all Ms wait so, there is no other.
+        let Some(own) = self.take_free_p(&mut self.lock.lock(), m) else {
             return; // those that run Gs look after all of them
         };
         self.acquirep(m, own);

@@ -200,25 +200,46 @@ fn a_deadline_ends_a_wait_and_not_before() {
 #[test]
 fn a_deadline_moved_while_one_waits() {
     for (cpus, procs) in [(1, 1), (2, 2), (4, 4)] {
-        park(cpus, procs, || {
-            let card = Card::new(1);
-            let desc = &card.descs[0];
-            let last = Arc::new(AtomicU64::new(0));
-            let moved = last.clone();
-            go(move || {
-                for _ in 0..100 {
-                    let when_ns = now_ns() + 3_000_000;
-                    moved.store(when_ns, Release);
-                    card.descs[0].set_deadline(Mode::Read, Some(when_ns));
-                    sleep_ns(20_000)
-                }
-            });
-            desc.set_deadline(Mode::Read, Some(now_ns() + 500_000_000));
-            until(|| last.load(Acquire) != 0);
-            assert_eq!(card.take(0), Err(PollError::Timeout));
-            assert!(now_ns() >= last.load(Acquire), "an old deadline fired");
-        })
+        // A host that is busy may let one pass before it is moved.
+        let in_time = (0..50).any(|_| {
+            let cfg = Config {
+                procs: Some(procs),
+                ..Config::DEFAULT
+            };
+            run_with(cfg, cpus, moves_in_time)
+        });
+        assert!(in_time, "the host never came to move a deadline in time")
     }
+}
+
+/// False: one that was to be moved had passed already.
+fn moves_in_time() -> bool {
+    let card = Card::new(1);
+    let desc = &card.descs[0];
+    let (last, in_time) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(true)));
+    let (moved, early) = (last.clone(), in_time.clone());
+    desc.set_deadline(Mode::Read, Some(now_ns() + 500_000_000));
+    go(move || {
+        for n in 0..100 {
+            let when_ns = now_ns() + 5_000_000;
+            let before_ns = moved.swap(when_ns, AcqRel);
+            card.descs[0].set_deadline(Mode::Read, Some(when_ns));
+            if n != 0 && now_ns() >= before_ns {
+                early.store(false, Release)
+            }
+            sleep_ns(20_000)
+        }
+    });
+    until(|| last.load(Acquire) != 0);
+    assert_eq!(card.take(0), Err(PollError::Timeout));
+    let ended_ns = now_ns();
+    until(|| num_goroutine() == 1);
+    let in_time = in_time.load(Acquire);
+    assert!(
+        !in_time || ended_ns >= last.load(Acquire),
+        "an old deadline fired"
+    );
+    in_time
 }
 
 #[test]
@@ -298,7 +319,8 @@ fn protocols_and_busy_loops() {
             until(|| got.load(Acquire));
             assert_eq!(s.netpoll_waiters(), 0);
             let (polls, readied) = s.netpolls();
-            assert!(polls >= readied && readied >= 21, "{polls} {readied}");
+            // The last one may have come while its reader was on its way to wait, who then need not be readied.
+            assert!(polls >= readied && readied >= 20, "{polls} {readied}");
         })
     }
 }
