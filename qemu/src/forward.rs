@@ -29,6 +29,28 @@ pub struct Forward {
     pub guest: u16,
 }
 
+/// What became of a listener of the machine's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// The event is none of a listener, or the port is forwarded already.
+    Nothing,
+    /// It is forwarded from now on.
+    Forwarded(Forward),
+    /// No port of this system is to be had for it; the first that was tried.
+    NoPort(Forward),
+}
+
+impl Followed {
+    /// For people, if there is something to say.
+    pub fn line(&self) -> Option<String> {
+        match self {
+            Followed::Nothing => None,
+            Followed::Forwarded(forward) => Some(forward.line()),
+            Followed::NoPort(wanted) => Some(wanted.no_port()),
+        }
+    }
+}
+
 /// As it is given.
 impl fmt::Display for Forward {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -153,21 +175,34 @@ impl Forward {
         json!({"event": "forward", "proto": proto, "host": self.host, "guest": self.guest})
     }
 
-    /// Forwards what the machine has begun to listen on. Nothing: the event is none of a listener, the port is forwarded
-    /// already, or no port is to be had.
-    pub fn follow(event: &Value, known: &[Forward], monitor: &mut Monitor) -> Option<Forward> {
-        let wanted = Forward::of_event(event)?;
-        if known
-            .iter()
-            .any(|f| (f.udp, f.guest) == (wanted.udp, wanted.guest))
-        {
-            return None;
+    /// Forwards what the machine has begun to listen on.
+    pub fn follow(event: &Value, known: &[Forward], monitor: &mut Monitor) -> Followed {
+        let Some(wanted) = Forward::of_event(event) else {
+            return Followed::Nothing;
+        };
+        let same = |f: &Forward| (f.udp, f.guest) == (wanted.udp, wanted.guest);
+        if known.iter().any(same) {
+            return Followed::Nothing;
         }
         // Another machine may take a port between the look and the rule: then the next.
-        wanted.all_free_from().find(|forward| {
+        let done = wanted.all_free_from().find(|forward| {
             let said = monitor.human(&format!("hostfwd_add net {}", forward.rule()), 0);
             said.is_some_and(|said| said.trim().is_empty())
-        })
+        });
+        done.map_or(Followed::NoPort(wanted), Followed::Forwarded)
+    }
+
+    /// For people: what the machine listens on, and nobody can reach.
+    fn no_port(&self) -> String {
+        let proto = if self.udp { "UDP port" } else { "port" };
+        let last = self.host.saturating_add(LOOKS - 1);
+        let udp = if self.udp { "udp:" } else { "" };
+        format!(
+            "ringo: the program listens on {proto} {guest}, and none of the ports {first} to {last} of this system can be forwarded to it; give another, such as --forward {udp}{other}:{guest}\n",
+            guest = self.guest,
+            first = self.host,
+            other = last.saturating_add(1),
+        )
     }
 
     fn of_event(event: &Value) -> Option<Forward> {
@@ -195,6 +230,21 @@ fn default_host(guest: u16) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_said_of_a_listener() {
+        let wanted = Forward {
+            udp: true,
+            host: 8053,
+            guest: 53,
+        };
+        assert_eq!(Followed::Nothing.line(), None);
+        assert_eq!(Followed::Forwarded(wanted).line(), Some(wanted.line()));
+        assert_eq!(
+            Followed::NoPort(wanted).line().unwrap(),
+            "ringo: the program listens on UDP port 53, and none of the ports 8053 to 8072 of this system can be forwarded to it; give another, such as --forward udp:8073:53\n"
+        );
+    }
 
     fn line(text: &str) -> String {
         Forward::parse(text).unwrap_err().line

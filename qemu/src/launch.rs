@@ -66,6 +66,8 @@ pub struct Running {
     pub net: Net,
     /// Ports that are forwarded.
     pub forwards: Vec<Forward>,
+    /// Scripts read along.
+    json: bool,
 }
 
 impl Running {
@@ -77,6 +79,14 @@ impl Running {
             thread::sleep(Duration::from_millis(2));
         }
         drop(self.stderr.write_all(line.as_bytes()));
+    }
+
+    /// That a port is forwarded, as soon as it is: with `--json` for scripts as well, which wait for it.
+    pub fn tell(&mut self, forward: &Forward) {
+        self.say(&forward.line());
+        if self.json {
+            drop(writeln!(self.stdout, "{}", forward.event()))
+        }
     }
 }
 
@@ -196,9 +206,10 @@ fn start(
         disk,
         net,
         forwards: machine.forwards.clone(),
+        json: machine.json,
     };
     for forward in &machine.forwards {
-        running.say(&forward.line())
+        running.tell(forward)
     }
     let streams = Streams {
         line_start: running.line_start.clone(),

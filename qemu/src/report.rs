@@ -27,7 +27,7 @@ pub fn report(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcom
             drop(writeln!(out)); // figures have lines of their own
         }
         let stats = outcome.events.iter().filter(|event| {
-            ["stats", "leaks", "forward"]
+            ["stats", "leaks"]
                 .map(Value::from)
                 .contains(&event["event"])
         });

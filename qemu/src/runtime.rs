@@ -74,6 +74,7 @@ pub fn list(machine: &Machine, place: &Place, qemu: u32) -> Option<Listed> {
     let new = file.with_extension("new");
     fs::write(&new, about.to_string()).ok()?;
     fs::rename(&new, &file).ok()?;
+    drop(running()); // those of runners that were killed go
     Some(Listed(file))
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::exit::Death;
+use crate::forward::Followed;
 use crate::launch::Running;
 use crate::observe::Place;
 use crate::qmp::{Monitor, MonitorEvent};
@@ -123,10 +124,13 @@ fn follow_listener(running: &mut Running, seen: &mut Seen, event: &Value) {
         return;
     }
     let known = &running.forwards;
-    if let Some(forward) = Forward::follow(event, known, &mut running.monitor) {
+    let followed = Forward::follow(event, known, &mut running.monitor);
+    if let Followed::Forwarded(forward) = followed {
         running.forwards.push(forward);
-        running.say(&forward.line());
-        seen.events.push(forward.event())
+        seen.events.push(forward.event());
+        running.tell(&forward);
+    } else if let Some(line) = followed.line() {
+        running.say(&line)
     }
 }
 

@@ -26,6 +26,18 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
+/// The texts of all files in a folder and in those within it.
+fn read_all(folder: &Path) -> String {
+    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths
+        .map(|path| match path.is_dir() {
+            true => read_all(&path),
+            false => read(&path),
+        })
+        .collect()
+}
+
 /// In a folder of tests that are `csp`'s own and the image's: is `function` in its file's list, under a name of which a case boots
 /// all that begin so?
 fn is_shared(source: &str, cases: &str, function: &str) -> bool {
@@ -64,10 +76,7 @@ fn wrong(root: &Path, cases: &str, ours: &str) -> Option<String> {
 #[test]
 fn the_page_of_gos_tests_names_tests_that_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let cases: String = fs::read_dir(root.join("tests/tests/qemu"))
-        .expect("the cases")
-        .map(|entry| read(&entry.expect("an entry").path()))
-        .collect();
+    let cases = read_all(&root.join("tests/tests/qemu"));
     let rows = rows(&read(&root.join("docs/go-tests.md")));
     assert!(rows.len() > 80, "only {} rows were found", rows.len());
     let mut faults = Vec::new();

@@ -150,9 +150,9 @@ impl Netpoll {
         }
     }
 
-    /// Visit it until nothing is left to ask, or for so many rounds; `asked` is set still in that case. Nothing happens if
-    /// another M is in it: it goes round once more.
-    fn visit(&self, poller: &dyn Poller, list: &mut ReadyList) {
+    /// Visit it until nothing is left to ask, or for so many rounds; `asked` is set still in that case. False: another M is in it,
+    /// which goes round once more.
+    fn visit(&self, poller: &dyn Poller, list: &mut ReadyList) -> bool {
         let mut rounds = 0;
         // Both swaps acquire and release: what the one before did in the poller is seen; and who finds it taken has asked before,
         // which the one that leaves sees (I-ONE-POLLER).
@@ -166,9 +166,10 @@ impl Netpoll {
             }
             self.busy.swap(false, order("poll_leave_relaxed", AcqRel));
             if rounds >= ROUNDS || !self.asked.load(Relaxed) || mutant("poll_leaves_unasked") {
-                return;
+                return true;
             }
         }
+        rounds != 0
     }
 }
 
@@ -230,10 +231,12 @@ impl Sched {
         let Some(poller) = np.poller() else { return 0 };
         np.ask();
         let mut list = ReadyList::new();
-        np.visit(poller, &mut list);
+        let looked = np.visit(poller, &mut list);
         let now_ns = clock_ns();
-        np.last_ns.store(now_ns, Relaxed);
-        np.polls.fetch_add(1, Relaxed);
+        if looked {
+            np.last_ns.store(now_ns, Relaxed);
+            np.polls.fetch_add(1, Relaxed);
+        }
         let n = list.len();
         if n != 0 {
             np.readied.fetch_add(n.into(), Relaxed);

@@ -209,6 +209,7 @@ fn followed() -> Case {
         .smp(2);
     let case = case.machine(|machine| {
         machine.net = Net::User;
+        machine.json = true;
         machine.forward_listeners = true
     });
     // 8007, or one of the next if somebody has that.
@@ -220,7 +221,17 @@ fn followed() -> Case {
                 .unwrap_or(Err("nobody answers".into()))
         })
     });
-    case.says(" is forwarded to port 7\n")
+    case.says(" is forwarded to port 7\n").judge(|o| {
+        // Scripts hear of it while the server is at work.
+        let told = o
+            .stdout
+            .lines()
+            .filter(|line| line.contains(r#""event":"forward""#));
+        let told: Vec<&str> = told.collect();
+        (told.len() == 1 && told[0].contains(r#""guest":7"#))
+            .then_some(())
+            .ok_or_else(|| format!("told: {told:?}"))
+    })
 }
 
 /// The last word of a program that ends with it.
