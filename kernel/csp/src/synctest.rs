@@ -2,7 +2,8 @@
 //!
 //! [`run`] makes a *bubble*: the goroutines inside have a clock that stands still while any of them can go on, and jumps to the
 //! next timer when all are *durably blocked*: on channels that were made inside, in a sleep, a `Cond`, a `WaitGroup` or a join.
-//! Waits for a mutex, for a device or for somebody outside are not durable: the clock waits with them.
+//! Waits for a mutex, a `Semaphore`, a device or somebody outside are not durable: the clock waits with them. (Go's
+//! `semaphore.Weighted` makes a channel for each wait, so its waits are.)
 //!
 //! ```
 //! # sched::testing::run(2, 2, || {

@@ -21,7 +21,7 @@ use crate::m::M;
 use crate::park::{current, park_unlock, try_current};
 use crate::timers::{NEVER, Timers};
 use base::mutant::mutant;
-use base::shim::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use base::shim::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use base::{PreemptGuard, Rank, SpinGuard, SpinLock};
 use core::panic::Location;
 
@@ -37,6 +37,8 @@ pub struct Bubble {
     active: AtomicU32,
     /// Gs that exist in it.
     total: AtomicU32,
+    /// The first G as long as it lives: its address, which nobody follows.
+    root: AtomicUsize,
     state: SpinLock<State>,
 }
 
@@ -79,6 +81,12 @@ impl InBubble {
         })
     }
 
+    /// Where it lies: for those who follow pointers.
+    #[cfg(ringo_kernel)]
+    pub(crate) fn address(&self) -> usize {
+        self.0.load(Relaxed) as usize
+    }
+
     fn set(&self, bubble: Option<Arc<Bubble>>) -> Option<Arc<Bubble>> {
         let new = bubble.map_or(core::ptr::null_mut(), |b| Arc::into_raw(b).cast_mut());
         let old = self.0.load(Relaxed);
@@ -106,7 +114,9 @@ impl GRef {
     /// It is born into this bubble. For its creator.
     pub(crate) fn enter_bubble(&self, bubble: Option<Arc<Bubble>>) {
         if let Some(b) = &bubble {
-            b.total.fetch_add(1, Relaxed);
+            if b.total.fetch_add(1, Relaxed) == 0 {
+                b.root.store(self.as_ptr() as usize, Relaxed) // nobody else is in it
+            }
             b.active.fetch_add(1, AcqRel);
         }
         self.bubble.set(bubble);
@@ -116,6 +126,11 @@ impl GRef {
     #[inline]
     pub(crate) fn leave_bubble(&self, m: &M) {
         if let Some(b) = self.bubble.set(None) {
+            // However it has ended: also by `goexit`.
+            if b.root.load(Relaxed) == self.as_ptr() as usize {
+                b.root.store(0, Relaxed);
+                b.state.lock().root_ended = true
+            }
             b.left(m)
         }
     }
@@ -186,14 +201,7 @@ pub fn run(f: impl FnOnce() + Send + 'static, at: &'static Location<'static>) {
     let guard = PreemptGuard::new();
     let me = current();
     me.bubble.set(Some(bubble.clone())); // whom the new G inherits it from
-    let b = bubble.clone();
-    crate::newproc(
-        move || {
-            f();
-            b.state.lock().root_ended = true
-        },
-        at,
-    );
+    crate::newproc(f, at);
     drop(me.bubble.set(None));
     drop(guard);
     let mut state = bubble.state.lock();
@@ -250,6 +258,7 @@ impl Bubble {
             now_ns: AtomicU64::new(now_ns),
             active: AtomicU32::new(0),
             total: AtomicU32::new(0),
+            root: AtomicUsize::new(0),
             state: SpinLock::new(
                 Rank::Join,
                 State {

@@ -25,6 +25,7 @@
 //! | how a G waits and is readied | `park` `sleep` `timer` `timers` |
 //! | how a G is born and dies | `newproc` |
 //! | how a G stays on one CPU | `locked` |
+//! | who drops what a stopped timer kept | `foreign` |
 //! | what becomes of the P of a G that blocks its CPU | `handoff` |
 //! | what such a CPU serves meanwhile | `in_call` |
 //! | how a G waits for the network, and who asks what has come | `polldesc` `pollwait` `polldeadline` `netpoll` |
@@ -46,6 +47,7 @@ pub mod bubble;
 mod clock;
 mod deadlock;
 mod dump;
+mod foreign;
 mod g;
 #[cfg(ringo_kernel)]
 mod glass;

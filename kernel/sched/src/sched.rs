@@ -4,6 +4,7 @@
 //! **I-GLOBAL** `pidle`, `runqsize` and the poll deadline are changed only under `lock`, and read by anybody without it
 //! as a hint; who acts on the hint takes the lock and looks again.
 
+use crate::foreign::Foreign;
 use crate::g::GRef;
 use crate::gqueue::GQueue;
 use crate::m::M;
@@ -89,6 +90,7 @@ pub struct Sched {
     /// The program's clock where it is not the machine's: `clock.rs`.
     pub(crate) virtual_ns: AtomicU64,
     pub(crate) netpoll: Netpoll,
+    pub(crate) foreign: Foreign,
     pub(crate) sysmon: Sysmon,
     pub(crate) measured: Measured,
     pub(crate) schedtrace: SchedTrace,
@@ -156,6 +158,7 @@ impl Sched {
             poll_until_ns: AtomicU64::new(NEVER),
             virtual_ns: AtomicU64::new(0),
             netpoll: Netpoll::new(),
+            foreign: Foreign::new(),
             sysmon: Sysmon::new(),
             measured: Measured::new(cpus),
             schedtrace: SchedTrace::new(&cfg),

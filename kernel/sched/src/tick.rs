@@ -143,6 +143,9 @@ impl Sched {
         m.serving.store(true, Relaxed);
         let ran = p.timers.run_due(now_ns);
         m.serving.store(false, Relaxed);
+        if m.p().is_some() {
+            self.drop_left()
+        }
         if ran != 0 {
             trace::emit(trace::Kind::TimerFire, 0, ran);
             m.stats

@@ -34,7 +34,6 @@ use base::{PreemptGuard, Rank, SpinLock};
 extern crate alloc;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use core::panic::Location;
 
 /// What a timer does.
 pub trait Fire: Send + Sync {
@@ -281,7 +280,7 @@ impl Timer {
             return; // the drop of `self`
         }
         if let Some(last) = Arc::into_inner(self) {
-            crate::newproc(move || drop(last), Location::caller());
+            crate::this().drop_foreign(last)
         }
     }
 

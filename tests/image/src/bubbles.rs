@@ -11,6 +11,7 @@ pub const TESTS: &[Test] = &[
     ("bubble_waits", bubble_waits),
     ("bubble_stuck_root", bubble_stuck_root),
     ("bubble_stuck_child", bubble_stuck_child),
+    ("bubble_stuck_after_goexit", bubble_stuck_after_goexit),
     ("bubble_lonely_ticker", bubble_lonely_ticker),
     ("bubble_channel_outside", bubble_channel_outside),
     ("bubble_nested", bubble_nested),
@@ -97,6 +98,19 @@ fn bubble_stuck_child() -> Outcome {
             sleep(S);
             unreachable!("the clock stands still once the first goroutine has ended")
         });
+    });
+    Ok(())
+}
+
+/// The first goroutine's end is its end however it comes, as Go's FailNow is.
+fn bubble_stuck_after_goexit() -> Outcome {
+    synctest::run(|| {
+        go(|| {
+            loop {
+                sleep(S)
+            }
+        });
+        goexit()
     });
     Ok(())
 }

@@ -14,6 +14,7 @@ pub const TESTS: &[Test] = &[
     ("leaks_none", leaks_none),
     ("leaks_in_calls", leaks_in_calls),
     ("leaks_many", leaks_many),
+    ("leaks_in_bubble", leaks_in_bubble),
 ];
 
 /// What a pattern leaves behind, in the order of the goroutines' numbers.
@@ -448,5 +449,27 @@ fn leaks_many() -> Outcome {
     let found = report.0.certain.len();
     // A pointer that was left behind somewhere may hide a pair.
     ensure!(found + 4 >= n, "{found} of {n} were found");
+    Ok(())
+}
+
+/// Who waits for a bubble's end, and who waits in it for one of its timers, goes on: the bubble is reached by its goroutines alone.
+fn leaks_in_bubble() -> Outcome {
+    static CERTAIN: AtomicU64 = AtomicU64::new(u64::MAX);
+    let waits = spawn(|| {
+        ringo::synctest::run(|| {
+            go(|| {
+                // What lies about of their addresses on the CPUs' stacks is overwritten.
+                for _ in 0..3000 {
+                    spawn(|| black_box([0usize; 100])).join();
+                }
+                let found = ringo::leaks();
+                CERTAIN.store(found.0.certain.len() as u64, Release)
+            });
+            after(Duration::from_secs(1)).recv();
+        })
+    });
+    waits.join();
+    let certain = CERTAIN.load(Acquire);
+    ensure!(certain == 0, "{certain} are called certain, and went on");
     Ok(())
 }

@@ -35,6 +35,10 @@ pub fn cases() -> Vec<Case> {
             "deadlock: main bubble goroutine has exited but blocked goroutines remain",
         ),
         (
+            "bubble_stuck_after_goexit",
+            "deadlock: main bubble goroutine has exited but blocked goroutines remain",
+        ),
+        (
             "bubble_lonely_ticker",
             "deadlock: all goroutines in bubble are blocked",
         ),

@@ -5,6 +5,7 @@ use tests::{Case, DEFAULT, NO_NET};
 pub fn cases() -> Vec<Case> {
     let of = |test| Case::new("leaks", test);
     let mut all = vec![of("leaks_in_calls"), of("leaks_many")];
+    all.extend([1, 2].map(|smp| of("leaks_in_bubble").smp(smp)));
     for smp in [1, 2, 4] {
         for mode in [DEFAULT, NO_NET] {
             all.push(

@@ -394,3 +394,24 @@ fn errors_say_what_happened() {
     assert_eq!(alloc::format!("{:?}", TrySendError::Full(1)), "Full(..)");
     assert_eq!(TrySendError::Closed(3).into_inner(), 3);
 }
+
+/// A later operand leaves the function: nothing was chosen, and the value of a send case is not lost.
+#[test]
+fn an_operand_that_leaves_drops_values() {
+    fn leaves(
+        tx: &crate::chan::Sender<Arc<()>>,
+        held: Arc<()>,
+        other: Option<&crate::chan::Receiver<u32>>,
+    ) -> Option<()> {
+        crate::select! {
+            send(tx, held) -> _ => None,
+            recv(other?) -> _ => None,
+        }
+    }
+    run(2, 2, || {
+        let (tx, _rx) = chan(0);
+        let held = Arc::new(());
+        assert_eq!(leaves(&tx, held.clone(), None), None);
+        assert_eq!(Arc::strong_count(&held), 1)
+    })
+}

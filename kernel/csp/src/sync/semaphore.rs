@@ -112,6 +112,9 @@ impl Semaphore {
     /// assert_eq!(items.available(), 2);
     /// # });
     /// ```
+    ///
+    /// # Panics
+    /// If there are more permits than can be counted.
     pub fn release(&self) {
         let mut state = self.state.lock();
         match state.waiters.pop() {
@@ -119,7 +122,13 @@ impl Semaphore {
                 state.permits += usize::from(mutant("release_counts_twice"));
                 unlock_then_ready(state, first.succeed())
             }
-            None => state.permits += 1,
+            None => match state.permits.checked_add(1) {
+                Some(permits) => state.permits = permits,
+                None => {
+                    drop(state);
+                    panic!("a semaphore is released more often than it can count")
+                }
+            },
         }
     }
 

@@ -36,6 +36,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("synctest_joins_from_outside", joins_from_outside),
     ("synctest_timers_from_outside", timers_from_outside),
     ("synctest_wait_beside_a_timer", wait_beside_a_timer),
+    ("synctest_root_goexits", root_goexits),
 ];
 
 const S: Duration = Duration::from_secs(1);
@@ -317,4 +318,14 @@ fn timers_from_outside() {
         sleeper.join();
         assert!(!outside.stop());
     });
+}
+
+/// The root may end by `goexit`, and the others after it.
+fn root_goexits() {
+    run(|| {
+        let (tx, rx) = chan::<u32>(1);
+        tx.send(1).unwrap();
+        go(move || assert_eq!(rx.recv(), Some(1)));
+        csp::goexit()
+    })
 }

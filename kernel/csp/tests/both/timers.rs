@@ -40,6 +40,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ),
     ("timer_before_and_after", before_and_after),
     ("timer_unheard_tickers_rest", unheard_tickers_rest),
+    ("timer_drops_what_it_ran", drops_what_it_ran),
 ];
 
 const MS: Duration = Duration::from_millis(1);
@@ -357,4 +358,16 @@ fn unheard_tickers_rest() {
     drop(tickers);
     sleep(7 * MS);
     assert_eq!(live(), before);
+}
+
+/// A stopped timer whose handle is gone, while its function still runs: what it keeps is dropped when all are asleep, by a
+/// goroutine, and nobody is there to start one.
+fn drops_what_it_ran() {
+    let ms = Duration::from_millis;
+    let t = csp::time::after_func(ms(1), move || sleep(ms(100)));
+    sleep(ms(2));
+    t.reset(ms(50));
+    t.stop();
+    drop(t);
+    sleep(ms(300))
 }

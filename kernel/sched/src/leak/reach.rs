@@ -171,6 +171,8 @@ impl Reach {
         if let Some(hook) = unsafe { *g.hook.get() } {
             self.word(hook.arg, entries)
         }
+        // Whose timers and whose end wake others.
+        self.word(g.bubble.address(), entries)
     }
 
     fn drain(&mut self, entries: &mut Entries) {

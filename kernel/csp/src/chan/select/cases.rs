@@ -131,13 +131,24 @@ impl<'a, T> SendCase<'a, T> {
     }
 
     /// What sending answered, if this case was chosen. The value of one that was not is dropped.
-    pub fn finish(self) -> Option<Result<(), SendError<T>>> {
-        if self.stage == Stage::Done {
+    pub fn finish(mut self) -> Option<Result<(), SendError<T>>> {
+        let stage = core::mem::replace(&mut self.stage, Stage::Done);
+        if stage == Stage::Done {
             return Some(Ok(()));
         }
-        // SAFETY: only `Done` means that the value was moved out.
-        let value = unsafe { self.value.assume_init() };
-        (self.stage == Stage::Closed).then_some(Err(SendError(value)))
+        // SAFETY: only `Done` means that the value was moved out, which it is from here on.
+        let value = unsafe { self.value.assume_init_read() };
+        (stage == Stage::Closed).then_some(Err(SendError(value)))
+    }
+}
+
+/// A later operand of the `select!` has left the function: nothing was chosen.
+impl<T> Drop for SendCase<'_, T> {
+    fn drop(&mut self) {
+        if self.stage != Stage::Done {
+            // SAFETY: only `Done` means that the value was moved out.
+            unsafe { self.value.assume_init_drop() }
+        }
     }
 }
 
