@@ -37,9 +37,12 @@ fn spin_for(time: Duration) {
     }
 }
 
-/// Others go on, where there is another CPU.
+/// Others go on, where there is another CPU. They sleep by then: one that was preempted would be what the watchdog sees.
 fn beside_sleepers(hang: fn()) -> Outcome {
-    go(hang);
+    go(move || {
+        sleep(Duration::from_millis(2));
+        hang()
+    });
     loop {
         sleep(Duration::from_millis(5))
     }
