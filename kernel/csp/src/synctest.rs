@@ -1,9 +1,8 @@
 //! Tests of concurrent code in a time of their own (Go: package testing/synctest).
 //!
 //! [`run`] makes a *bubble*: the goroutines inside have a clock that stands still while any of them can go on, and jumps to the
-//! next timer when all are *durably blocked*: on channels that were made inside, in a sleep, a `Cond`, a `WaitGroup` or a join.
-//! Waits for a mutex, a `Semaphore`, a device or somebody outside are not durable: the clock waits with them. (Go's
-//! `semaphore.Weighted` makes a channel for each wait, so its waits are.)
+//! next timer when all are *durably blocked*: on channels that were made inside, in a sleep, a `Cond`, a `Semaphore`, a
+//! `WaitGroup` or a join. Waits for a mutex, a device or somebody outside are not durable: the clock waits with them.
 //!
 //! ```
 //! # sched::testing::run(2, 2, || {

@@ -119,6 +119,12 @@ impl WaitQueue {
         self.head.is_null()
     }
 
+    /// The G that has waited longest.
+    pub(crate) fn first(&self) -> Option<GRef> {
+        // SAFETY: null, or a linked waiter, which is alive; the caller has the list, and so its lock.
+        unsafe { self.head.as_ref() }.map(|w| w.g)
+    }
+
     /// Adds `w` at the end.
     ///
     /// # Safety

@@ -95,7 +95,7 @@ mod device {
 
     static DISK: OnceLock<Result<PciDisk, Error>> = OnceLock::new();
     /// Room in the device's queue.
-    static ROOM: Semaphore = Semaphore::new(blk::REQUESTS);
+    static ROOM: Semaphore = Semaphore::outside_bubbles(blk::REQUESTS);
 
     /// Calls `f` when there is room for one more request. The first caller looks for the disk and starts it.
     pub(super) fn with<T>(f: impl FnOnce(&PciDisk) -> Result<T, Error>) -> Result<T, Error> {

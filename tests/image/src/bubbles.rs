@@ -1,7 +1,9 @@
 //! Bubbles on the machine: the ends that a host test cannot have, and many at once. The rest: `csp`'s own tests.
 
 use crate::param::param;
+use crate::wait::until;
 use crate::{Outcome, Test, ensure};
+use core::sync::atomic::{AtomicBool, Ordering::*};
 use ringo::prelude::*;
 use ringo::synctest;
 
@@ -20,6 +22,7 @@ pub const TESTS: &[Test] = &[
     ("bubble_timer_outside", bubble_timer_outside),
     ("bubble_func_outside", bubble_func_outside),
     ("bubble_group_mixed", bubble_group_mixed),
+    ("bubble_semaphore_outside", bubble_semaphore_outside),
 ];
 
 const S: Duration = Duration::from_secs(1);
@@ -183,6 +186,30 @@ fn bubble_cond_outside() -> Outcome {
 /// Go: SynctestCondBroadcastFromNoBubble.
 fn bubble_cond_outside_all() -> Outcome {
     wakes_from_outside(Cond::notify_all)
+}
+
+/// Go: the same with x/sync/semaphore, whose waiters wait on channels of their bubble.
+fn bubble_semaphore_outside() -> Outcome {
+    static PERMITS: Semaphore = Semaphore::new(0);
+    beside_a_waiter(|| PERMITS.acquire(), || PERMITS.release())
+}
+
+/// Calls `then` when a goroutine of a bubble waits in `wait`, beside one that is busy, or the bubble would be stuck.
+fn beside_a_waiter(wait: fn(), then: impl FnOnce()) -> Outcome {
+    static WAITS: AtomicBool = AtomicBool::new(false);
+    go(move || {
+        synctest::run(move || {
+            go(wait);
+            synctest::wait();
+            WAITS.store(true, Release);
+            loop {
+                yield_now()
+            }
+        })
+    });
+    until(|| WAITS.load(Acquire));
+    then();
+    Ok(())
 }
 
 fn wakes_from_outside(wake: fn(&Cond)) -> Outcome {

@@ -67,6 +67,10 @@ pub fn cases() -> Vec<Case> {
             "bubble_cond_outside_all",
             "a goroutine of a bubble is woken from outside by a condition",
         ),
+        (
+            "bubble_semaphore_outside",
+            "a goroutine of a bubble is woken from outside by a semaphore",
+        ),
     ] {
         for smp in [1, 2] {
             let case = Case::new("clock", test).smp(smp).exit(2).says(says);

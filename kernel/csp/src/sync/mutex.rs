@@ -75,7 +75,7 @@ impl Raw {
     #[inline]
     fn lock(&self) {
         if !self.try_lock() {
-            self.lock_slow();
+            self.lock_slow(false);
         }
     }
 
@@ -86,8 +86,9 @@ impl Raw {
         self.owner.store(me, Ordering::Relaxed);
     }
 
+    /// `durably`: as who waits for its own bubble does.
     #[cold]
-    fn lock_slow(&self) {
+    fn lock_slow(&self, durably: bool) {
         let mut w = Waiter::new(ptr::null_mut());
         let mut woken = 0;
         loop {
@@ -134,6 +135,9 @@ impl Raw {
             }
             // SAFETY: this is the calling G, which leaves this frame, and so the lock, only when it is awake.
             unsafe { w.g.wait_for_owner(Some(&self.owner)) };
+            if durably {
+                w.g.blocks_durably()
+            }
             sched::park_unlock(list, WaitReason::SyncMutexLock);
             // SAFETY: as above.
             unsafe { w.g.wait_for_owner(None) };
@@ -305,6 +309,24 @@ impl<T: ?Sized> Mutex<T> {
         self.raw.lock();
         self.raw.own();
         MutexGuard::new(self)
+    }
+
+    /// The same where all who ever have it are of one [bubble](crate::synctest), or all outside: who waits is durably blocked.
+    pub(crate) fn lock_durably(&self) -> MutexGuard<'_, T> {
+        if !self.raw.try_lock() {
+            self.raw.lock_slow(true)
+        }
+        self.raw.own();
+        MutexGuard::new(self)
+    }
+
+    /// Frees a lock whose guard was left behind.
+    ///
+    /// # Safety
+    ///
+    /// The calling goroutine has it, and uses neither the guard nor what it borrowed from it any more.
+    pub(crate) unsafe fn unlock_left(&self) {
+        self.raw.unlock()
     }
 
     /// Takes the lock if it is free.

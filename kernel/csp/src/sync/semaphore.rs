@@ -5,12 +5,13 @@ use base::mutant::mutant;
 use base::{Rank, SpinLock};
 use core::fmt;
 use core::ptr;
-use sched::WaitReason;
+use sched::{GRef, WaitReason};
 
 /// A number of permits. [`acquire`](Semaphore::acquire) takes one, [`release`](Semaphore::release) gives one back;
 /// there is no guard, so that one goroutine may acquire and another release.
 ///
-/// Permits go to waiters in order; a newcomer overtakes nobody.
+/// Permits go to waiters in order; a newcomer overtakes nobody. In a [bubble](crate::synctest) who waits is durably blocked, wherever
+/// the semaphore was made (Go: each waiter makes a channel to wait on).
 ///
 /// ```
 /// # sched::testing::run(2, 2, || {
@@ -31,6 +32,8 @@ use sched::WaitReason;
 /// ```
 pub struct Semaphore {
     state: SpinLock<State>,
+    /// Who waits in a bubble waits for the bubble.
+    durable: bool,
 }
 
 struct State {
@@ -57,7 +60,37 @@ impl Semaphore {
                         waiters: WaitQueue::new(),
                     },
                 ),
+                durable: true,
             }
+        }
+    }
+
+    base::const_fn! {
+        /// The same for what goroutines in [bubbles](crate::synctest) share with those outside, such as a device: waiting for it is
+        /// not durable there, and whoever has a permit may give it back.
+        ///
+        /// ```
+        /// # sched::testing::run(2, 2, || {
+        /// use csp::{go, sync::Semaphore, synctest, time::{Duration, Instant, sleep}};
+        /// static PRINTER: Semaphore = Semaphore::outside_bubbles(1);
+        /// PRINTER.acquire();
+        /// go(|| {
+        ///     sleep(Duration::from_millis(1));
+        ///     PRINTER.release()
+        /// });
+        /// synctest::run(|| {
+        ///     let begin = Instant::now();
+        ///     go(|| sleep(Duration::from_secs(3600)));
+        ///     PRINTER.acquire();
+        ///     assert_eq!(begin.elapsed(), Duration::ZERO); // the clock has waited as well
+        ///     sleep(Duration::from_secs(3600));
+        /// });
+        /// # });
+        /// ```
+        pub const fn outside_bubbles(permits: usize) -> Semaphore {
+            let mut semaphore = Semaphore::new(permits);
+            semaphore.durable = false;
+            semaphore
         }
     }
 
@@ -83,6 +116,9 @@ impl Semaphore {
         let w = Waiter::new(ptr::null_mut());
         // SAFETY: `w` lives in this frame, which we leave only once it was popped; the popper's permit is ours.
         unsafe { state.waiters.push_back(&w) };
+        if self.durable {
+            w.g.blocks_durably()
+        }
         sched::park_unlock(state, WaitReason::SemAcquire);
     }
 
@@ -114,9 +150,15 @@ impl Semaphore {
     /// ```
     ///
     /// # Panics
-    /// If there are more permits than can be counted.
+    ///
+    /// If there are more permits than can be counted; if the first waiter is in a [bubble](crate::synctest) and the caller is not,
+    /// unless it is a semaphore [for both](Self::outside_bubbles).
     pub fn release(&self) {
         let mut state = self.state.lock();
+        if self.durable && state.waiters.first().is_some_and(is_elsewhere) {
+            drop(state);
+            panic!("a goroutine of a bubble is woken from outside by a semaphore")
+        }
         match state.waiters.pop() {
             Some(first) => {
                 state.permits += usize::from(mutant("release_counts_twice"));
@@ -144,6 +186,12 @@ impl Semaphore {
     pub fn available(&self) -> usize {
         self.state.lock().permits
     }
+}
+
+/// Is the one that waits in a bubble, and the caller not in that one?
+fn is_elsewhere(waiting: GRef) -> bool {
+    let its = sched::bubble::id_of(waiting);
+    its != 0 && its != sched::bubble::current_id()
 }
 
 impl fmt::Debug for Semaphore {

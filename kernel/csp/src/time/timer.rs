@@ -2,6 +2,7 @@
 
 use super::{Duration, Instant, saturating_ns};
 use crate::chan::{self, Receiver, TickTo, never};
+use crate::frames::Frame;
 use crate::sync::Mutex;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -105,9 +106,16 @@ struct Runs<F> {
 
 impl<F: FnMut()> Runs<F> {
     fn run(&self) {
-        if let Some(f) = self.f.lock().as_mut() {
-            f()
+        let mut f = self.f.lock_durably(); // all runs are in the timer's bubble
+        let run = Run {
+            frame: Frame::new(Run::<F>::leave),
+            runs: self,
+        };
+        if let Some(f) = f.as_mut() {
+            // SAFETY: `leave` is for a `Run` of this F, and `self` outlives this frame.
+            unsafe { Frame::within(&run, |r| &r.frame, f) }
         }
+        drop(f);
         self.part_ends()
     }
 
@@ -117,6 +125,28 @@ impl<F: FnMut()> Runs<F> {
             let f = self.f.try_lock().and_then(|mut f| f.take()); // nobody has the lock any more
             drop(f)
         }
+    }
+}
+
+/// A run that is under way.
+#[repr(C)]
+struct Run<'a, F> {
+    frame: Frame,
+    runs: &'a Runs<F>,
+}
+
+impl<F: FnMut()> Run<'_, F> {
+    /// The function ends its goroutine: that run is over.
+    ///
+    /// # Safety
+    ///
+    /// `frame` is that of a `Run` whose function runs.
+    unsafe fn leave(frame: *const Frame) {
+        // SAFETY: the caller's promise.
+        let runs = unsafe { (*frame.cast::<Self>()).runs };
+        // SAFETY: this is the goroutine that runs it, whose frames with the guard are left.
+        unsafe { runs.f.unlock_left() };
+        runs.part_ends()
     }
 }
 
@@ -264,8 +294,7 @@ pub fn after(d: Duration) -> Receiver<Instant> {
 }
 
 /// Runs `f` in a goroutine of its own once `d` is over (Go: `time.AfterFunc`). The answer stops it or sets it anew;
-/// dropping it does neither. Set anew while `f` still runs, the next run waits for that one (Go's do not); for ever if that one
-/// ended by [`goexit`](crate::goexit).
+/// dropping it does neither. Set anew while `f` still runs, the next run waits for that one to end (Go's runs overlap).
 ///
 /// ```
 /// # sched::testing::run(2, 2, || {

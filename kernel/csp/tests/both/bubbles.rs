@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use csp::context::{Context, ContextError};
-use csp::sync::{Cond, Mutex, WaitGroup};
+use csp::sync::{Cond, Mutex, Semaphore, WaitGroup};
 use csp::synctest::{run, wait};
 use csp::time::{Duration, Instant, Ticker, Timer, after, after_func, sleep};
 use csp::{chan, go, never, select, spawn};
@@ -37,6 +37,8 @@ pub const TESTS: &[(&str, fn())] = &[
     ("synctest_timers_from_outside", timers_from_outside),
     ("synctest_wait_beside_a_timer", wait_beside_a_timer),
     ("synctest_root_goexits", root_goexits),
+    ("synctest_runs_of_one_timer", runs_of_one_timer),
+    ("synctest_semaphores", semaphores),
 ];
 
 const S: Duration = Duration::from_secs(1);
@@ -328,4 +330,46 @@ fn root_goexits() {
         go(move || assert_eq!(rx.recv(), Some(1)));
         csp::goexit()
     })
+}
+
+/// Go: AfterFunc, Reset: a timer is set anew while its function still runs. (In Go both run at the same time. Here the second waits,
+/// and is durably blocked meanwhile, so that the first can get on.)
+fn runs_of_one_timer() {
+    run(|| {
+        let begin = Instant::now();
+        let (tx, ended) = chan(2);
+        let timer = after_func(S, move || {
+            sleep(5 * S);
+            tx.send(begin.elapsed()).unwrap()
+        });
+        sleep(2 * S);
+        assert!(!timer.reset(S), "it has fired");
+        assert_eq!(ended.recv(), Some(6 * S));
+        assert_eq!(ended.recv(), Some(11 * S));
+    })
+}
+
+/// Go: x/sync/semaphore, whose waiters each wait for a channel of their own: durably.
+fn semaphores() {
+    let semaphore = Arc::new(Semaphore::new(1));
+    let ours = semaphore.clone();
+    run(move || {
+        let begin = Instant::now();
+        ours.acquire();
+        let waiters: Vec<_> = (0..3)
+            .map(|_| {
+                let ours = ours.clone();
+                spawn(move || {
+                    ours.acquire();
+                    sleep(S);
+                    ours.release()
+                })
+            })
+            .collect();
+        sleep(10 * S);
+        ours.release();
+        waiters.into_iter().for_each(|w| w.join());
+        assert_eq!(begin.elapsed(), 13 * S);
+    });
+    assert_eq!(semaphore.available(), 1);
 }

@@ -41,6 +41,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("timer_before_and_after", before_and_after),
     ("timer_unheard_tickers_rest", unheard_tickers_rest),
     ("timer_drops_what_it_ran", drops_what_it_ran),
+    ("timer_function_goexits", function_goexits),
 ];
 
 const MS: Duration = Duration::from_millis(1);
@@ -370,4 +371,26 @@ fn drops_what_it_ran() {
     t.stop();
     drop(t);
     sleep(ms(300))
+}
+
+/// A function that ends its goroutine has run: it is no hindrance to the next time, and what it holds goes with the last.
+fn function_goexits() {
+    let held = Arc::new(());
+    let theirs = held.clone();
+    let (tx, rx) = chan(0);
+    let mut runs = 0;
+    let timer = after_func(MS, move || {
+        let _theirs = &theirs;
+        runs += 1;
+        tx.send(runs).unwrap();
+        csp::goexit()
+    });
+    for run in 1..=3 {
+        assert_eq!(rx.recv(), Some(run));
+        timer.reset(MS);
+    }
+    assert_eq!(rx.recv(), Some(4));
+    drop(timer);
+    sleep(MS); // the last of them ends meanwhile
+    assert_eq!(Arc::strong_count(&held), 1, "it will never run again");
 }
