@@ -8,6 +8,10 @@
 //!
 //! **I-ERR** The error is set before the channel of `done` is closed, and both only once: the first who cancels wins.
 //!
+//! **I-BELOW** Who is to be told of a context's end stays in its list until he and all below him have been told: whoever cancels,
+//! as the first or not, goes down what is left of the tree and tells those who do not know yet. So nobody waits for another one
+//! (Go holds a lock for that), and a cancel may come from anywhere, a blocking call too.
+//!
 //! No lock is held while another is taken, nor while anybody is woken or dropped.
 
 mod node;
@@ -323,7 +327,7 @@ impl Context {
 }
 
 impl Cancel {
-    /// Ends the context, if it has not ended yet.
+    /// Ends the context, if it has not ended yet. When it returns, all below has ended too, whoever was the first to cancel.
     ///
     /// ```
     /// # sched::testing::run(2, 2, || {

@@ -25,7 +25,8 @@ const GFREE_SHARED_MAX: u32 = 4096;
 /// Larger closures live in the heap, so that the one page that a new stack has is not used up at birth.
 const INLINE_MAX_BYTES: usize = 1024;
 
-/// Start a G that runs `f`. It goes to this P's `runnext`; an idle P is woken for it. Returns its number.
+/// Start a G that runs `f`. It goes to this P's `runnext`, from a blocking call to the global queue; an idle P is woken for it.
+/// Returns its number.
 pub fn newproc<F: FnOnce() + Send + 'static>(f: F, created_at: &'static Location<'static>) -> u64 {
     // SAFETY: `f` is 'static.
     unsafe { newproc_scoped(f, created_at, None) }
@@ -111,7 +112,7 @@ impl Sched {
     /// A runnable G that will run `f`, on no queue yet.
     ///
     /// # Safety
-    /// Preemption is off, `m` is this CPU's M and holds a P; `f` outlives the G and is at most `INLINE_MAX_BYTES`.
+    /// Preemption is off and `m` is this CPU's M; `f` outlives the G and is at most `INLINE_MAX_BYTES`.
     unsafe fn make_g<F: FnOnce() + Send>(
         &'static self,
         m: &M,
@@ -120,8 +121,12 @@ impl Sched {
         hook: Option<ExitHook>,
         parent: u64,
     ) -> GRef {
-        let p = m.p().expect("a goroutine is started inside blocking()");
-        let g = self.gfget(p).unwrap_or_else(|| self.malg(p));
+        let p = m.p(); // none in a blocking call
+        let dead = match p {
+            Some(p) => self.gfget(p),
+            None => self.gfget_shared(),
+        };
+        let g = dead.unwrap_or_else(|| self.malg(p));
         let data =
             ((g.stack_top.load(Relaxed) - size_of::<F>()) & !(align_of::<F>() - 1)) as *mut F;
         // SAFETY: `g` is dead and ours, its top page is backed, and nothing else lies below its struct.
@@ -135,7 +140,7 @@ impl Sched {
             g.ctx.set(arch::new_context(data as usize & !15, g_entry));
         }
         g.enter_bubble(crate::bubble::of_caller(m));
-        g.set_id(self.goid(p));
+        g.set_id(p.map_or_else(|| self.goidgen.fetch_add(1, Relaxed), |p| self.goid(p)));
         g.parent.store(parent, Relaxed);
         g.created_at
             .store(created_at as *const _ as *mut _, Relaxed);
@@ -162,7 +167,7 @@ impl Sched {
     /// A new G with a stack (Go: `malg`).
     #[cold]
     #[inline(never)]
-    fn malg(&'static self, p: &P) -> GRef {
+    fn malg(&'static self, p: Option<&P>) -> GRef {
         let stack = match mem::gstack::alloc() {
             Ok(stack) => stack,
             Err(_) => (self.hooks.fatal)(
@@ -183,7 +188,7 @@ impl Sched {
         g.window.1.store(at, Relaxed);
         g.stack_top.store(at, Relaxed);
         // SAFETY: I-OWNER: the caller's M holds `p`.
-        let phase = unsafe { p.owned() }.rng.next_u64() as u32;
+        let phase = p.map_or(0, |p| unsafe { p.owned() }.rng.next_u64() as u32);
         g.leaves.store(phase, Relaxed);
         self.list(&stack, g);
         GRef::new(g)
@@ -227,6 +232,14 @@ impl Sched {
         }
         let g = free.pop();
         p.gfreecnt.store(free.len(), Relaxed);
+        g
+    }
+
+    /// The same without a P.
+    fn gfget_shared(&self) -> Option<GRef> {
+        let mut gl = self.lock.lock();
+        let g = gl.gfree.pop();
+        self.gfreesize.store(gl.gfree.len(), Relaxed);
         g
     }
 

@@ -281,6 +281,16 @@ pub const MUTANTS: &[Mutant] = &[
         "the child",
     ),
     (
+        "context_second_returns",
+        "context::cancel_against_cancel_below",
+        "below",
+    ),
+    (
+        "context_done_left_open",
+        "context::cancel_against_cancel_below",
+        "below: done",
+    ),
+    (
         "context_done_before_err",
         "context::done_against_err",
         "what is over has a reason",

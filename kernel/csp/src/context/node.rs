@@ -37,6 +37,7 @@ struct Inner {
 }
 
 /// Who is told when a context ends.
+#[derive(Clone)]
 pub(super) enum Child {
     /// A context below. It keeps its parent; the parent does not keep it.
     Node(Weak<Node>),
@@ -165,32 +166,51 @@ impl Node {
         }
     }
 
-    /// Ends this one and all below (Go: `cancelCtx.cancel`). A list, not a recursion: chains may be long and stacks are
-    /// not.
+    /// Ends this one and all below (Go: `cancelCtx.cancel`): when it returns they have ended (I-BELOW), by this call or by others
+    /// that are at it too. No recursion: chains may be long and stacks are not.
     pub(super) fn cancel(&self, err: ContextError, cause: Option<Cause>) {
-        let mut below = self.end(err, &cause);
-        if let Some((parent, key)) = &self.parent {
-            parent.remove(*key)
+        let first = self.end(err, cause);
+        if !first && mutant("context_second_returns") {
+            return;
         }
-        while let Some(child) = below.pop() {
-            match child {
-                Child::Func(f) => f.start(),
-                Child::Node(node) => {
-                    if let Some(node) = node.upgrade() {
-                        below.extend(node.end(err, &cause))
+        // The way down to where we are, each with its number in the one before.
+        let mut way: Vec<(u64, Arc<Node>)> = Vec::new();
+        loop {
+            let here = way.last().map_or(self, |(_, node)| node);
+            match here.first_child() {
+                Some((key, Child::Func(f))) => {
+                    f.start();
+                    here.remove(key)
+                }
+                Some((key, Child::Node(node))) => match node.upgrade() {
+                    Some(node) => {
+                        here.pass_on(&node);
+                        way.push((key, node))
                     }
+                    None => here.remove(key),
+                },
+                None => {
+                    let Some((key, _done)) = way.pop() else { break };
+                    way.last().map_or(self, |(_, node)| node).remove(key)
                 }
             }
         }
+        if let Some((parent, key)) = &self.parent {
+            parent.remove(*key)
+        }
     }
 
-    /// Ends this one alone; who is to be told. Nobody if it had ended.
-    fn end(&self, err: ContextError, cause: &Option<Cause>) -> Vec<Child> {
+    /// Ends this one alone. False: it had ended.
+    fn end(&self, err: ContextError, cause: Option<Cause>) -> bool {
         let mut inner = self.inner.lock();
         if inner.ended.is_some() {
-            return Vec::new();
+            drop(inner);
+            if !mutant("context_done_left_open") {
+                self.done.close(); // whoever ended it may not have come to that
+            }
+            return false;
         }
-        inner.ended = Some((err, cause.clone()));
+        inner.ended = Some((err, cause));
         let number = match err {
             ContextError::Canceled => CANCELED,
             ContextError::DeadlineExceeded => DEADLINE_EXCEEDED,
@@ -200,14 +220,28 @@ impl Node {
         }
         // Release: pairs with the load in `err`.
         self.err.store(number, Release);
-        let children = core::mem::take(&mut inner.children);
         let timer = inner.timer.take();
         drop(inner);
         self.done.close(); // I-ERR: after the error is there
         if let Some(timer) = timer {
             timer.forget();
         }
-        children.into_values().rev().collect()
+        true
+    }
+
+    /// This one has ended: so does `child`, for the same reason.
+    fn pass_on(&self, child: &Node) {
+        let ended = self.inner.lock().ended.clone();
+        if let Some((err, cause)) = ended {
+            child.end(err, cause);
+        }
+    }
+
+    /// One of those to be told, and its number. It stays there until all below it has ended.
+    fn first_child(&self) -> Option<(u64, Child)> {
+        let inner = self.inner.lock();
+        let (key, child) = inner.children.first_key_value()?;
+        Some((*key, child.clone()))
     }
 
     pub(super) fn done(&self) -> Receiver<()> {

@@ -32,6 +32,8 @@ pub const TESTS: &[(&str, fn())] = &[
     ("context_nothing_is_kept", nothing_is_kept),
     ("context_layers", layers),
     ("context_cause_race", cause_race),
+    ("context_cancel_in_a_call", cancel_in_a_call),
+    ("context_the_second_cancel", the_second_cancel),
 ];
 
 const MS: Duration = Duration::from_millis(1);
@@ -285,5 +287,41 @@ fn cause_race() {
         assert!(seen[0] == "one" || seen[0] == "two", "{seen:?}");
         assert_eq!(seen[0], seen[1], "round {round}");
         assert_eq!(seen, later, "round {round}");
+    }
+}
+
+/// A cancel is a wake-up: it may come from a blocking call, and goes all the way down.
+fn cancel_in_a_call() {
+    let (ctx, cancel) = Context::background().with_cancel();
+    let (tx, rx) = chan(0);
+    ctx.after_func(move || tx.send("ran").unwrap());
+    let (below, _c) = ctx.with_timeout(HOUR);
+    let waits = spawn({
+        let below = below.clone();
+        move || below.done().recv()
+    });
+    sched::blocking(|| cancel.cancel());
+    assert_eq!(below.err(), Some(Canceled));
+    assert_eq!(rx.recv(), Some("ran"));
+    assert_eq!(waits.join(), None);
+}
+
+/// Go: `cancelCtx.cancel` holds its lock until all below has ended: so it has for whoever cancels, also if another was first.
+fn the_second_cancel() {
+    for _ in 0..20 {
+        let (root, cancel) = Context::background().with_cancel();
+        let (below, _cancels): (Vec<_>, Vec<_>) = (0..1000).map(|_| root.with_cancel()).unzip();
+        let first = spawn({
+            let cancel = cancel.clone();
+            move || cancel.cancel()
+        });
+        while root.err().is_none() {
+            sched::yield_now()
+        }
+        cancel.cancel();
+        // The last ones first: the other goroutine is still at it.
+        let alive = below.iter().rev().filter(|ctx| alive(ctx)).count();
+        assert_eq!(alive, 0, "after the second cancel");
+        first.join();
     }
 }

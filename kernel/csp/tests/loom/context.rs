@@ -62,3 +62,20 @@ fn cancel_against_cancel() {
         saw(if a.as_deref() == Some("a") { "a" } else { "b" })
     })
 }
+
+/// Two cancel: all below has ended for each of them when it returns, whoever was first.
+#[test]
+fn cancel_against_cancel_below() {
+    explore(3, &["first", "second"], || {
+        let (ctx, cancel) = Context::background().with_cancel();
+        let (child, _c) = ctx.with_cancel();
+        let ends = || {
+            let first = ctx.err().is_none();
+            cancel.cancel();
+            assert_eq!(child.err(), Some(Canceled), "below");
+            assert!(child.done().is_closed(), "below: done");
+            saw(if first { "first" } else { "second" })
+        };
+        gs([g(ends), g(ends)])
+    })
+}
