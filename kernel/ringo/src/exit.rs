@@ -34,7 +34,10 @@ where
 /// acknowledged all, for a second at most. Nothing that goroutines write meanwhile is sent.
 ///
 /// A blocking call that the caller is in ends here. If two goroutines call it, the first one ends the program and the other waits. Called from within an `at_exit`
-/// function, it leaves out the ones that have not run. While another goroutine panics it waits: the panic ends the program.
+/// function, it leaves out the ones that have not run.
+///
+/// A panic ends the program first. While another goroutine puts its message together this waits, for 5 s at most; then that
+/// there is a panic is what is reported. Within the message itself it is a fatal error.
 ///
 /// ```no_run
 /// if ringo::args().next().is_none() {
@@ -47,6 +50,7 @@ pub fn exit(code: i32) -> ! {
     if sched::in_call() {
         sched::exitsyscall() // callbacks may wait, and so may this
     }
+    not_in_a_message(format_args!("exit({code})"));
     // Relaxed: only the numbers count, the callbacks are under their lock.
     match LEAVING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => run_callbacks(),
@@ -55,8 +59,8 @@ pub fn exit(code: i32) -> ! {
     }
     sched::this().end_network();
     // A panic elsewhere ends the program, whatever comes while its message is put together (Go: `main`, `panicking`).
-    if crate::fatal::another_panics(me) {
-        wait_for_the_end()
+    if let Some(who) = crate::fatal::who_panics() {
+        wait_for_the_panic(who)
     }
     end_machine(code)
 }
@@ -64,7 +68,7 @@ pub fn exit(code: i32) -> ! {
 /// Ends the calling goroutine, as [`csp::join::goexit`].
 ///
 /// In a function of [`at_exit`] it is a fatal error: the goroutine is the one that ends the program, and the end would
-/// never come.
+/// never come. In the message of a panic it is one as well: the panic would be lost.
 ///
 /// ```
 /// # sched::testing::run(2, 2, || {
@@ -75,12 +79,22 @@ pub fn exit(code: i32) -> ! {
 /// # });
 /// ```
 pub fn goexit() -> ! {
+    not_in_a_message(format_args!("goexit"));
     if LEAVING.load(Ordering::Relaxed) == sched::current().id() {
         sched::fatal(format_args!(
             "goexit in an at_exit function: the program ends when it returns, or by exit(n)"
         ))
     }
     csp::join::goexit()
+}
+
+/// Is the caller the `Display` of something in a panic's message? Then the program ends here.
+fn not_in_a_message(what: core::fmt::Arguments) {
+    if crate::fatal::in_a_message() {
+        sched::fatal(format_args!(
+            "{what} while a panic's message was being put together: the panic ends the program"
+        ))
+    }
 }
 
 fn run_callbacks() {
@@ -103,6 +117,17 @@ fn wait_for_the_end() -> ! {
         // SAFETY: `stay` uses nothing; that nobody readies the G is what is wanted.
         unsafe { sched::gopark(PreemptGuard::new(), WaitReason::ProgramExit, commit) };
     }
+}
+
+/// How long the end waits for a panic's message: whatever it waits for may never come.
+const MESSAGE_S: u64 = 5;
+
+/// Goroutine `who` panics, and when it has put its message together the program ends.
+fn wait_for_the_panic(who: u64) -> ! {
+    sched::sleep_ns(MESSAGE_S * 1_000_000_000);
+    sched::fatal(format_args!(
+        "goroutine {who} panics, and its message has not come for {MESSAGE_S} s"
+    ))
 }
 
 /// What the disk's module says at the end, if the program uses it: an event for the runner.

@@ -29,14 +29,22 @@ static REPORTER: AtomicUsize = AtomicUsize::new(0);
 static PANICS: AtomicU64 = AtomicU64::new(0);
 
 fn panic_begins() {
-    // SeqCst: pairs with the load in `another_panics`.
+    // SeqCst: pairs with the load in `who_panics`.
     PANICS.store(sched::try_current().map_or(u64::MAX, |g| g.id()), SeqCst)
 }
 
-/// Is a panic under way that is not goroutine `me`'s own? It ends the program.
-pub(crate) fn another_panics(me: u64) -> bool {
-    let who = PANICS.load(SeqCst);
-    who != 0 && who != me
+/// Which goroutine panics? That ends the program.
+pub(crate) fn who_panics() -> Option<u64> {
+    Some(PANICS.load(SeqCst)).filter(|&who| who != 0)
+}
+
+/// Is the caller in the message of a panic, which is being put together?
+pub(crate) fn in_a_message() -> bool {
+    #[cfg(ringo_kernel)]
+    return sched::try_current().is_some_and(|g| g.panics() != 0);
+    // The thread may have begun one for another goroutine, which has given way since: it ends the program as well.
+    #[cfg(not(ringo_kernel))]
+    std::thread::panicking()
 }
 
 /// The table that the machine layer calls up through.
@@ -141,11 +149,12 @@ fn panic(info: &core::panic::PanicInfo) -> ! {
     panic_begins();
     // The message first, while this goroutine may still be preempted: a Display of it may park, or panic in turn.
     let mut message = out::Message::new();
-    if report::begin_panic() {
-        let _ = write!(message, "{}", info.message());
-    } else {
-        let _ = message.write_str("panic while a panic's message was being put together");
-    }
+    let nested = "panic while a panic's message was being put together";
+    let _ = match report::begin_panic() {
+        0 => write!(message, "{}", info.message()),
+        1 => write!(message, "{nested}: {}", info.message()),
+        _ => message.write_str(nested),
+    };
     take_over();
     report::panic(&message, info.location(), rbp);
     report::machines_if(false);

@@ -206,6 +206,8 @@ pub struct G {
     /// The bubble that it is in, and whether it waits for something of it: `bubble.rs`.
     pub(crate) bubble: InBubble,
     pub(crate) durable: plain::AtomicBool,
+    /// Panics of it whose messages are being put together, one inside the other.
+    panics: plain::AtomicU8,
     /// Innermost open scope of the layer above, see [`G::scope_head`].
     scope_head: AtomicUsize,
     pub(crate) parent: AtomicU64,
@@ -243,6 +245,7 @@ impl G {
             lock_count: AtomicU32::new(0),
             bubble: InBubble::none(),
             durable: plain::AtomicBool::new(false),
+            panics: plain::AtomicU8::new(0),
             scope_head: AtomicUsize::new(0),
             parent: AtomicU64::new(0),
             created_at: AtomicPtr::new(core::ptr::null_mut()),
@@ -324,6 +327,19 @@ impl G {
     pub unsafe fn wait_for_owner(&self, owner: Option<&plain::AtomicU64>) {
         let word = owner.map_or(core::ptr::null_mut(), |o| core::ptr::from_ref(o).cast_mut());
         self.lock_owner.store(word, Relaxed)
+    }
+
+    /// A panic of the running G begins: how many of it have begun and not ended, which means that this one is in the message of
+    /// the one before. None ends but with the machine.
+    pub fn begin_panic(&self) -> u8 {
+        let before = self.panics();
+        self.panics.store(before.saturating_add(1), Relaxed); // the G's own
+        before
+    }
+
+    /// Panics of it that have begun.
+    pub fn panics(&self) -> u8 {
+        self.panics.load(Relaxed)
     }
 
     /// Address of the innermost of the structured scopes that the G is inside of, 0 for none. It lies on the G's own stack.

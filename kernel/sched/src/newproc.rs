@@ -355,9 +355,17 @@ extern "C" fn g_entry() -> ! {
 
 /// End the calling G. Destructors of its frames do not run; join handles, scopes and wait groups are settled. When the
 /// main G ends so, the others go on.
+///
+/// # Panics
+/// In a blocking call.
 pub fn goexit() -> ! {
     let guard = PreemptGuard::new();
     let g = current();
+    // Here, where the report still finds the G.
+    assert!(
+        g.status() != GStatus::Syscall,
+        "a goroutine ends inside blocking()"
+    );
     guard.leave_raised();
     // SAFETY: I-SWITCH; nobody resumes the context that is saved here.
     unsafe { arch::mcall(&g.ctx, goexit0, 0) };
@@ -387,6 +395,6 @@ unsafe extern "C" fn goexit0(_: usize) -> *const arch::Context {
         unsafe { (hook.f)(hook.arg) }
     }
     g.leave_bubble(m);
-    s.gfput(m.p().expect("a goroutine ends inside blocking()"), g);
+    s.gfput(m.p().expect("`goexit` has looked"), g);
     s.schedule(m)
 }

@@ -53,6 +53,7 @@ mod net_knock;
 mod net_stack;
 mod netpoll;
 mod pairs;
+mod panic_rules;
 #[cfg(ringo_kernel)]
 mod pci;
 mod policy;
@@ -126,6 +127,7 @@ const AREAS: &[&[Test]] = &[
     locked_p::TESTS,
     netpoll::TESTS,
     pairs::TESTS,
+    panic_rules::TESTS,
     preempt::TESTS,
     queues::TESTS,
     reach::TESTS,

@@ -52,6 +52,7 @@ pub fn cases() -> Vec<Case> {
         ),
         fatal("lock_in_itself").says("panic: lock order: two locks of rank Join are taken at once"),
     ];
+    all.extend(in_the_way());
     for smp in [1, 2, 4] {
         for test in [
             "main_returns_while_one_panics",
@@ -81,6 +82,42 @@ pub fn cases() -> Vec<Case> {
                     .never_says("deadlock"),
             );
         }
+    }
+    all
+}
+
+/// The program's own code stands in the way of a panic, or of the end.
+fn in_the_way() -> Vec<Case> {
+    let goexit = "fatal error: goexit while a panic's message was being put together";
+    let nested = "panic: panic while a panic's message was being put together";
+    let mut all = vec![
+        fatal("message_goexits_in_main").says(goexit).smp(1),
+        fatal("message_exits")
+            .says("fatal error: exit(5) while a panic's message was being put together")
+            .never_says("exit status"),
+        // In virtual time, so that the wait takes none.
+        fatal("message_never_comes")
+            .word("clock=virtual")
+            .says("panics, and its message has not come for 5 s")
+            .says("goroutine 1 [running]:")
+            .says("[chan receive (nil chan)]:"),
+        end("message_panics_thrice", 2).says(nested),
+        fatal("message_of_one_in_256")
+            .smp(1)
+            .says("panic: with a message of its own"),
+        fatal("goexit_in_blocking")
+            .says("panic: a goroutine ends inside blocking()")
+            .says("[syscall]:")
+            .says("created by tests/image/src/panic_rules.rs:"),
+        fatal("return_in_blocking")
+            .says("panic: a goroutine ends inside blocking()")
+            .says("[syscall]:"),
+        fatal("gomaxprocs_in_blocking")
+            .says("inside blocking()")
+            .says("[syscall]:"),
+    ];
+    for smp in [1, 2, 4] {
+        all.push(fatal("message_goexits").smp(smp).says(goexit));
     }
     all
 }

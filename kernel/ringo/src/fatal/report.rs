@@ -6,7 +6,7 @@ use super::out::Out;
 use arch::upcalls::{Fatal, FatalKind};
 use core::fmt::Write;
 #[cfg(ringo_kernel)]
-use core::sync::atomic::AtomicBool;
+use core::sync::atomic::AtomicU8;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use sched::{CreatedBy, GInfo, GRef, GStatus, M, Sched};
 
@@ -26,16 +26,17 @@ pub(super) extern "C" fn nmi(rip: u64, _rsp: u64, rbp: u64) {
     at[1].store(rbp as usize, Relaxed);
 }
 
-/// Goroutines whose panic message is being put together, by the low bits of their numbers.
+/// Panics of code that is no goroutine's, on any CPU.
 #[cfg(ringo_kernel)]
-static PANICKING: [AtomicBool; 256] = [const { AtomicBool::new(false) }; 256];
+static PANICS_ELSEWHERE: AtomicU8 = AtomicU8::new(0);
 
-/// A panic begins. False: this goroutine was already putting a panic's message together.
+/// A panic begins: in how many messages of this goroutine's panics, which were being put together.
 #[cfg(ringo_kernel)]
-pub(super) fn begin_panic() -> bool {
-    // Keyed by goroutine, with room for as many at once as there are CPUs several times over; a false hit costs a message.
-    let key = sched::try_current().map_or(0, |g| g.id() as usize) % PANICKING.len();
-    !PANICKING[key].swap(true, AcqRel)
+pub(super) fn begin_panic() -> u8 {
+    match sched::try_current() {
+        Some(g) => g.begin_panic(),
+        None => PANICS_ELSEWHERE.fetch_add(1, Relaxed), // few: the first ends the machine
+    }
 }
 
 /// A panic: message, place, the goroutine that panicked, what the others ran.
