@@ -5,10 +5,13 @@
 //! Slices, sysmon and everything else that is about CPUs goes by the machine's time all the same. While a G waits for the network, and
 //! something may still come from there, the clock does not jump: if nothing else can run, it gets to the next timer at the
 //! machine's pace.
+//!
+//! **I-PACE** Such a clock changes only while all Ms are on the idle list, or as the first of them leaves it: the span for which they
+//! all were on it (`Global::pace_since_ns`) is added then, under the scheduler's lock.
 
 use crate::m::M;
 use crate::p::P;
-use crate::sched::Sched;
+use crate::sched::{Global, Sched};
 use crate::timers::NEVER;
 use base::PreemptGuard;
 use base::config::{Clock, Config};
@@ -108,7 +111,11 @@ impl Sched {
 
     /// Every M is idle, and the caller's M is the last that went: the clock goes to the next timer.
     pub(crate) fn jump_clock(&self) {
-        self.jump_clock_to(self.first_timer_ns())
+        let ns = self.first_timer_ns();
+        if ns != NEVER {
+            // Release: pairs with the loads above.
+            self.virtual_ns.fetch_max(ns, AcqRel);
+        }
     }
 
     fn first_timer_ns(&self) -> u64 {
@@ -116,23 +123,29 @@ impl Sched {
         first.unwrap_or(NEVER)
     }
 
-    fn jump_clock_to(&self, ns: u64) {
-        if ns != NEVER {
-            // Release: pairs with the loads above.
-            self.virtual_ns.fetch_max(ns, AcqRel);
-        }
-    }
-
     /// The same while a G waits for what a device may bring: the next timer comes when the machine's clock has gone on by as
     /// much, or a read would have timed out before anything could be there to read. What `park` returns.
     pub(crate) fn park_until_next_timer(&self, m: &M, deadline_ns: u64) -> bool {
-        let first_ns = self.first_timer_ns();
-        let ahead_ns = first_ns.saturating_sub(self.virtual_ns.load(Acquire));
+        // If another M is awake by now this one may halt for too short a time, which does no harm.
+        let ahead_ns = self
+            .first_timer_ns()
+            .saturating_sub(self.virtual_ns.load(Acquire));
         let due_ns = arch::now_ns().saturating_add(ahead_ns);
-        let woken = self.park(m, deadline_ns.min(due_ns));
-        if !woken && arch::now_ns() >= due_ns {
-            self.jump_clock_to(first_ns)
+        self.park(m, deadline_ns.min(due_ns))
+    }
+
+    /// All Ms are idle, and the clock goes at the machine's pace (I-PACE).
+    pub(crate) fn pace_begins(&self, gl: &mut Global) {
+        gl.pace_since_ns = arch::now_ns()
+    }
+
+    /// An M leaves the idle list: the clock stands from here on (I-PACE).
+    pub(crate) fn pace_ends(&self, gl: &mut Global) {
+        let since_ns = core::mem::replace(&mut gl.pace_since_ns, NEVER);
+        if since_ns != NEVER {
+            // Release: pairs with the loads above.
+            self.virtual_ns
+                .fetch_add(arch::now_ns().saturating_sub(since_ns), AcqRel);
         }
-        woken
     }
 }

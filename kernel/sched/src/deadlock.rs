@@ -20,7 +20,7 @@ impl Sched {
     /// the list under the same lock, so "all are on it" means that nobody is awake and nobody is being woken.
     ///
     /// A G that waits for the network is no deadlock as long as something may come from there.
-    pub(crate) fn checkdead(&self, gl: SpinGuard<'_, Global>) -> Jump {
+    pub(crate) fn checkdead(&self, mut gl: SpinGuard<'_, Global>) -> Jump {
         let idle = gl.midle.count_ones();
         if idle < self.mcount() || !self.main_started.load(Relaxed) {
             return Jump::No;
@@ -30,7 +30,10 @@ impl Sched {
         if self.allp.iter().map(|p| p.timers.live()).sum::<i64>() != 0 {
             return match self.clock_is_virtual() {
                 false => Jump::No,
-                true if network => Jump::InItsTime,
+                true if network => {
+                    self.pace_begins(&mut gl);
+                    Jump::InItsTime
+                }
                 true => Jump::Now,
             };
         }

@@ -115,6 +115,7 @@ impl Sched {
     /// Off the idle list; a timekeeper's duty ends (I-TIMEKEEPER: it is awake now, and spins).
     pub(crate) fn mleave(&self, gl: &mut Global, i: usize) {
         gl.midle &= !bit(i);
+        self.pace_ends(gl);
         if gl.poll_m == Some(i as u32) {
             gl.poll_m = None;
             if !mutant("keeper_leaves_deadline") {
@@ -246,7 +247,15 @@ impl Sched {
     /// A timer was added that fires at `when_ns`. If only idle Ms watch over it and none wakes early enough, start one:
     /// it will find nothing, and become the timekeeper (Go: `wakeNetPoller`).
     pub(crate) fn wake_timekeeper(&self, when_ns: u64) {
-        if self.cpus_tick() || self.clock_is_virtual() {
+        // A virtual clock gets there when all are idle, and the last one sees to it.
+        if !self.clock_is_virtual() {
+            self.wake_to_look(when_ns)
+        }
+    }
+
+    /// The same for `when_ns` by the machine's clock, whatever the program's is.
+    pub(crate) fn wake_to_look(&self, when_ns: u64) {
+        if self.cpus_tick() {
             return;
         }
         if !mutant("timer_no_fence") {

@@ -302,7 +302,7 @@ impl Sched {
     /// A G waits on a descriptor from here on: if its CPU may not look at the network for long, idle ones do.
     pub(crate) fn watch_network(&self) {
         if self.netpoll.is_set() && !cfg!(ringo_loom) {
-            self.wake_timekeeper(self.next_watch_ns())
+            self.wake_to_look(self.next_watch_ns())
         }
     }
 

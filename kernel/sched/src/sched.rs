@@ -44,6 +44,9 @@ pub(crate) struct Global {
     pub midle: u64,
     /// The idle M that wakes for timers of idle Ps.
     pub poll_m: Option<u32>,
+    /// When all Ms had come onto the idle list, by the machine's clock, if another clock keeps pace with that one meanwhile
+    /// (I-PACE); else [`NEVER`].
+    pub pace_since_ns: u64,
     /// Runnable Gs that are locked to an M, for each M: `locked.rs`.
     pub trays: Box<[GQueue]>,
     /// Ps with nobody to run them, a bit each: `handoff.rs`.
@@ -143,6 +146,7 @@ impl Sched {
                     gfree: GQueue::new(),
                     midle: 0,
                     poll_m: None,
+                    pace_since_ns: NEVER,
                     trays: (0..cpus).map(|_| GQueue::new()).collect(),
                     stranded: 0,
                     stopwait: 0,
