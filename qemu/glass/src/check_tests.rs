@@ -260,6 +260,15 @@ fn a_host_that_stops_the_machine_is_no_excuse_for_ever() {
         list = list.at((900 + i * 10) * ms, 0, Kind::Tick, 0, 0);
     }
     assert_eq!(check(&list), 1);
+    // That the idle CPU looks at the clock each 10 ms does not show that the busy one has the host's time.
+    let mut list = idle_p().at(40, 0, Kind::GoCreate, 2, 1);
+    list = list.at(50, 0, Kind::Tick, 0, 0);
+    for i in 1..20 {
+        list = list.at(i * 10 * ms, 1, Kind::Unidle, 0, 0);
+        list = list.at(i * 10 * ms + 100, 1, Kind::Idle, 0, 0);
+    }
+    list = list.at(200 * ms, 0, Kind::Tick, 0, 0);
+    assert_eq!(check(&list), 0);
 }
 
 #[test]

@@ -4,13 +4,14 @@
 //! for any time. So the rule counts only time in which nobody is about to look:
 //!
 //! ```text
-//!   some P is on the idle list,  and  every CPU either runs a G or is halted,  and  one is halted and nobody has woken it
+//!   some P is on the idle list,  and  every CPU runs a G, is in a call, or is halted,  and  one is halted and nobody has woken it
 //! ```
 //!
-//! Of a time in which nothing at all happens only [`STILL_NS`] count, but for machines whose time is their own: the host may
-//! have stopped them all. And it counts only for Gs whose waker has got past its duty to wake a CPU, which is certain when it records its next event. With a
-//! correct scheduler this time is nearly nothing, whatever the host does. It adds up over a G's wait: a busy CPU that looks
-//! into its own queue in between is no excuse.
+//! Of a time in which a CPU that runs a G records nothing only [`STILL_NS`] count, but for machines whose time is their own: the
+//! host may have stopped it, with Gs in its hands on their way from one queue to another, and that another CPU wakes up each 10 ms
+//! in the meantime and finds nothing says nothing about it. And it counts only for Gs whose waker has got past its duty to wake a
+//! CPU, which is certain when it records its next event. With a correct scheduler this time is nearly nothing, whatever the host
+//! does. It adds up over a G's wait: a busy CPU that looks into its own queue in between is no excuse.
 
 use crate::check::{Known, State};
 use std::collections::{BTreeSet, HashMap};
@@ -23,6 +24,8 @@ enum Cpu {
     /// About to find something, as far as is known.
     Looks,
     Runs,
+    /// In a blocking call, where it has nothing to record.
+    Calls,
     Halted,
 }
 
@@ -36,6 +39,8 @@ pub(crate) struct IdleRule {
     /// Woken before they had recorded that they halt: they will not halt for long.
     woken: u64,
     cpus: Vec<Cpu>,
+    /// Of each CPU's last event.
+    last_ns: Vec<u64>,
     idle_ps: u64,
     /// The last event, if nobody looks since then although somebody could.
     nobody_looks_since_ns: Option<u64>,
@@ -57,6 +62,7 @@ impl IdleRule {
             still_ns: STILL_NS,
             woken: 0,
             cpus: vec![Cpu::Unknown; cpus],
+            last_ns: vec![0; cpus],
             idle_ps: 0,
             nobody_looks_since_ns: None,
             total_ns: 0,
@@ -93,7 +99,9 @@ impl IdleRule {
         if cpu >= self.cpus.len() {
             return None;
         }
-        self.offer(cpu, event.ns, gs);
+        let counts = self.nobody_looks_since_ns.is_some();
+        self.total_ns = self.total_at(event.ns);
+        self.offer(cpu, gs);
         match event.kind {
             Kind::Idle if self.woken >> cpu & 1 == 1 => {}
             Kind::Idle => self.cpus[cpu] = Cpu::Halted,
@@ -113,7 +121,8 @@ impl IdleRule {
                 self.withdraw(event.goid);
                 self.cpus[cpu] = Cpu::Runs
             }
-            Kind::GoSyscall | Kind::GoMove => self.cpus[cpu] = Cpu::Runs,
+            Kind::GoSyscall => self.cpus[cpu] = Cpu::Calls,
+            Kind::GoMove => self.cpus[cpu] = Cpu::Runs,
             Kind::GoSyscallExit if event.arg & 1 == 1 => self.cpus[cpu] = Cpu::Runs,
             Kind::GoYield | Kind::GoPreempt | Kind::GoSyscallExit => {
                 self.cpus[cpu] = Cpu::Looks;
@@ -133,7 +142,9 @@ impl IdleRule {
             }
             _ => {}
         }
-        self.tell_time(event.ns)
+        self.last_ns[cpu] = event.ns;
+        self.nobody_looks_since_ns = self.nobody_looks().then_some(event.ns);
+        counts.then(|| self.judge(self.total_ns)).flatten()
     }
 
     /// At the end of the run.
@@ -143,17 +154,23 @@ impl IdleRule {
     }
 
     fn total_at(&self, now_ns: u64) -> u64 {
-        let since = self.nobody_looks_since_ns;
-        let more = since.map_or(0, |since| now_ns.saturating_sub(since));
-        self.total_ns + more.min(self.still_ns)
+        let Some(since_ns) = self.nobody_looks_since_ns else {
+            return self.total_ns;
+        };
+        let runs = |cpu: &usize| self.cpus[*cpu] == Cpu::Runs;
+        let seen_ns = (0..self.cpus.len())
+            .filter(runs)
+            .map(|cpu| self.last_ns[cpu]);
+        let counts_to_ns = seen_ns
+            .min()
+            .unwrap_or(since_ns)
+            .saturating_add(self.still_ns);
+        self.total_ns + now_ns.min(counts_to_ns).saturating_sub(since_ns)
     }
 
     /// The CPU goes on: whom it has readied is offered to all.
-    fn offer(&mut self, cpu: usize, now_ns: u64, gs: &HashMap<u32, Known>) {
-        if self.fresh[cpu].is_empty() {
-            return;
-        }
-        let total_ns = self.total_at(now_ns);
+    fn offer(&mut self, cpu: usize, gs: &HashMap<u32, Known>) {
+        let total_ns = self.total_ns;
         for goid in std::mem::take(&mut self.fresh[cpu]) {
             let waits = gs
                 .get(&goid)
@@ -171,17 +188,10 @@ impl IdleRule {
         }
     }
 
-    fn tell_time(&mut self, now_ns: u64) -> Option<(u32, u64)> {
-        let now = self.idle_ps != 0
-            && self.cpus.contains(&Cpu::Halted)
-            && self
-                .cpus
-                .iter()
-                .all(|cpu| matches!(cpu, Cpu::Runs | Cpu::Halted));
-        self.total_ns = self.total_at(now_ns);
-        let before = self.nobody_looks_since_ns.take();
-        self.nobody_looks_since_ns = now.then_some(now_ns);
-        before.and_then(|_| self.judge(self.total_ns))
+    /// Although somebody could.
+    fn nobody_looks(&self) -> bool {
+        let settled = |cpu: &Cpu| matches!(cpu, Cpu::Runs | Cpu::Calls | Cpu::Halted);
+        self.idle_ps != 0 && self.cpus.contains(&Cpu::Halted) && self.cpus.iter().all(settled)
     }
 
     fn judge(&mut self, total_ns: u64) -> Option<(u32, u64)> {

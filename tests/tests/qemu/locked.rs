@@ -53,7 +53,8 @@ pub fn cases() -> Vec<Case> {
     }
     all.push(new("handoff_seen_from_call", 3).word("procs=1"));
     for words in ["preempt=async", "preempt=off"] {
-        all.push(new("handoff_tray", 2).named(words).word(words));
+        let case = new("handoff_tray", 2).named(words).word(words);
+        all.push(case.word("sysmon=off"));
     }
     for preempt in ["preempt=async", "preempt=off"] {
         let new = |test, smp| {
