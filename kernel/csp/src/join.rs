@@ -273,7 +273,7 @@ impl<T> Packet<T> {
         // The packet first: T may borrow from the scope, which may be over as soon as the count says so.
         packet.end();
         drop(packet);
-        running.add(-1);
+        running.one_ended();
         drop(running);
     }
 

@@ -15,7 +15,10 @@
 //! # });
 //! ```
 //!
-//! Channels of a bubble are for its goroutines alone. The clock of a whole program: `--set clock=virtual`.
+//! Channels of a bubble are for its goroutines alone: who sends, receives or closes outside panics. Handles may be dropped anywhere;
+//! but if that closes a channel that a goroutine of the bubble waits for, it is the same error.
+//!
+//! The clock of a whole program: `--set clock=virtual`.
 
 use core::panic::Location;
 

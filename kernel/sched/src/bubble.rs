@@ -21,7 +21,7 @@ use crate::m::M;
 use crate::park::{current, park_unlock, try_current};
 use crate::timers::{NEVER, Timers};
 use base::mutant::mutant;
-use base::shim::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use base::shim::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use base::{PreemptGuard, Rank, SpinGuard, SpinLock};
 use core::panic::Location;
 
@@ -39,6 +39,8 @@ pub struct Bubble {
     total: AtomicU32,
     /// The first G as long as it lives: its address, which nobody follows.
     root: AtomicUsize,
+    /// It is over: all its Gs have ended, or it got stuck. Set under the lock of `state`.
+    over: AtomicBool,
     state: SpinLock<State>,
 }
 
@@ -51,8 +53,7 @@ struct State {
     waiter: Option<GRef>,
     /// Who waits in [`run`], outside.
     outside: Option<GRef>,
-    /// It is over, and if it got stuck, how.
-    over: bool,
+    /// If it got stuck, how.
     stuck: Option<&'static str>,
 }
 
@@ -179,9 +180,10 @@ pub fn current_id() -> u64 {
         .unwrap_or(0)
 }
 
-/// Number of the bubble that a G is in that waits, 0: none. For the one that is about to ready it.
-pub fn id_of(waiting: GRef) -> u64 {
-    waiting.bubble.get().map_or(0, |b| b.id)
+/// Would the calling G, by readying a G that waits, interfere with a bubble that it is not in? One that is over cares no more.
+pub fn is_foreign(waiting: GRef) -> bool {
+    let its = waiting.bubble.get().filter(|b| !b.over.load(Relaxed));
+    its.is_some_and(|b| b.id != current_id())
 }
 
 /// What time it is in the calling G's bubble.
@@ -205,7 +207,7 @@ pub fn run(f: impl FnOnce() + Send + 'static, at: &'static Location<'static>) {
     drop(me.bubble.set(None));
     drop(guard);
     let mut state = bubble.state.lock();
-    if state.over {
+    if bubble.over.load(Relaxed) {
         drop(state)
     } else {
         state.outside = Some(me);
@@ -259,6 +261,7 @@ impl Bubble {
             active: AtomicU32::new(0),
             total: AtomicU32::new(0),
             root: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
             state: SpinLock::new(
                 Rank::Join,
                 State {
@@ -266,7 +269,6 @@ impl Bubble {
                     root_ended: false,
                     waiter: None,
                     outside: None,
-                    over: false,
                     stuck: None,
                 },
             ),
@@ -287,7 +289,7 @@ impl Bubble {
 
     /// It is over: who waits outside goes on.
     fn finish(&self, mut state: SpinGuard<'_, State>, m: &M) {
-        state.over = true;
+        self.over.store(true, Relaxed);
         let outside = state.outside.take();
         drop(state);
         if let Some(g) = outside {

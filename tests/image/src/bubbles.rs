@@ -23,6 +23,10 @@ pub const TESTS: &[Test] = &[
     ("bubble_func_outside", bubble_func_outside),
     ("bubble_group_mixed", bubble_group_mixed),
     ("bubble_semaphore_outside", bubble_semaphore_outside),
+    ("bubble_sender_outside", bubble_sender_outside),
+    ("bubble_receiver_outside", bubble_receiver_outside),
+    ("bubble_group_done_outside", bubble_group_done_outside),
+    ("bubble_group_done_inside", bubble_group_done_inside),
 ];
 
 const S: Duration = Duration::from_secs(1);
@@ -192,6 +196,55 @@ fn bubble_cond_outside_all() -> Outcome {
 fn bubble_semaphore_outside() -> Outcome {
     static PERMITS: Semaphore = Semaphore::new(0);
     beside_a_waiter(|| PERMITS.acquire(), || PERMITS.release())
+}
+
+/// The last sender of a channel of a bubble is dropped outside, while a goroutine inside waits for a value.
+fn bubble_sender_outside() -> Outcome {
+    static OUT: Mutex<Option<Sender<u8>>> = Mutex::new(None);
+    let receives = || {
+        let (tx, rx) = chan(0);
+        *OUT.lock() = Some(tx);
+        rx.recv();
+    };
+    beside_a_waiter(receives, || drop(OUT.lock().take()))
+}
+
+/// The last receiver, while one inside waits to send.
+fn bubble_receiver_outside() -> Outcome {
+    static OUT: Mutex<Option<Receiver<u8>>> = Mutex::new(None);
+    let sends = || {
+        let (tx, rx) = chan(0);
+        *OUT.lock() = Some(rx);
+        let _ = tx.send(1);
+    };
+    beside_a_waiter(sends, || drop(OUT.lock().take()))
+}
+
+/// Go: WaitGroupMovedOutOfBubble: a group is counted up inside and down outside.
+fn bubble_group_done_outside() -> Outcome {
+    static OUT: Mutex<Option<WaitGroup>> = Mutex::new(None);
+    let waits = || {
+        let group = WaitGroup::new();
+        group.add(1);
+        *OUT.lock() = Some(group.clone());
+        group.wait()
+    };
+    let done = || {
+        if let Some(group) = OUT.lock().take() {
+            group.done()
+        }
+    };
+    beside_a_waiter(waits, done)
+}
+
+/// Go: WaitGroupMovedIntoBubble: the other way round.
+fn bubble_group_done_inside() -> Outcome {
+    let group = WaitGroup::new();
+    group.add(1);
+    let theirs = group.clone();
+    synctest::run(move || theirs.done());
+    group.wait();
+    Ok(())
 }
 
 /// Calls `then` when a goroutine of a bubble waits in `wait`, beside one that is busy, or the bubble would be stuck.

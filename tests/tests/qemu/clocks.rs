@@ -57,7 +57,7 @@ pub fn cases() -> Vec<Case> {
         ),
         (
             "bubble_group_mixed",
-            "add called from inside and outside of a bubble",
+            "counted from inside and outside of a bubble",
         ),
         (
             "bubble_cond_outside",
@@ -76,6 +76,27 @@ pub fn cases() -> Vec<Case> {
             let case = Case::new("clock", test).smp(smp).exit(2).says(says);
             all.extend([case.clone(), case.host()]);
         }
+    }
+    for (test, says) in [
+        (
+            "bubble_sender_outside",
+            "its last sender was dropped outside",
+        ),
+        (
+            "bubble_receiver_outside",
+            "its last receiver was dropped outside",
+        ),
+        (
+            "bubble_group_done_outside",
+            "counted from inside and outside of a bubble",
+        ),
+        (
+            "bubble_group_done_inside",
+            "counted from inside and outside of a bubble",
+        ),
+    ] {
+        let case = Case::new("clock", test).smp(2).exit(2).says(says);
+        all.extend([case.clone(), case.host()]);
     }
     for smp in [1, 2, 4] {
         all.push(Case::several("clock", "stress", STRESS).smp(smp).host());

@@ -297,6 +297,22 @@ impl<T> Chan<T> {
         true
     }
 
+    /// The last handle of one side is dropped: closes. If that is outside of the channel's bubble, and somebody inside waits here, it
+    /// is an error as all else that is done to it there: he waits for the bubble, whose clock has not waited for this. Nothing is said
+    /// while the stack unwinds.
+    pub(super) fn close_at_last(&self, side: &str) {
+        if self.bubble != 0 && self.bubble != sched::bubble::current_id() && !unwinds() {
+            let locked = self.lock();
+            let foreign = locked.first_waiter().is_some_and(sched::bubble::is_foreign);
+            locked.unlock(None);
+            assert!(
+                !foreign,
+                "a channel of a bubble is waited for, and its last {side} was dropped outside"
+            )
+        }
+        self.close();
+    }
+
     /// Drops what lies in the buffer: nobody is left to receive it.
     pub(super) fn discard(&self) {
         let mut locked = self.lock();
@@ -342,6 +358,17 @@ impl<T> Chan<T> {
             self.glance.len.load(Ordering::Acquire) == 0
         }
     }
+}
+
+/// Does a panic unwind the caller's stack? On the machine a panic is the end.
+#[cfg(ringo_kernel)]
+fn unwinds() -> bool {
+    false
+}
+/// Does a panic unwind the caller's stack?
+#[cfg(not(ringo_kernel))]
+fn unwinds() -> bool {
+    std::thread::panicking()
 }
 
 #[cold]

@@ -8,7 +8,8 @@ use core::fmt;
 use core::mem::MaybeUninit;
 use sched::WaitReason;
 
-/// The receiving side of a channel. A clone is another handle to the same side: each value goes to one receiver.
+/// The receiving side of a channel. A clone is another handle to the same side: each value goes to one receiver. When the last one is
+/// dropped, the channel closes, and what lies in the buffer is dropped.
 ///
 /// ```
 /// # sched::testing::run(2, 2, || {
@@ -187,7 +188,7 @@ impl<T> Drop for Receiver<T> {
         let Some(chan) = &self.chan else { return };
         // AcqRel: as for `Sender`.
         if chan.receivers.fetch_sub(1, Ordering::AcqRel) == 1 {
-            chan.close();
+            chan.close_at_last("receiver");
             chan.discard();
             if let Some(timer) = &chan.timer {
                 timer.stop();

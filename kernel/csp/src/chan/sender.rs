@@ -8,7 +8,7 @@ use base::shim::Ordering;
 use core::fmt;
 use core::mem::MaybeUninit;
 
-/// The sending side of a channel. A clone is another handle to the same side.
+/// The sending side of a channel. A clone is another handle to the same side. When the last one is dropped, the channel closes.
 ///
 /// ```
 /// # sched::testing::run(2, 2, || {
@@ -163,7 +163,7 @@ impl<T> Drop for Sender<T> {
         // AcqRel: pairs with itself: what the other handles did happens before the close.
         let order = order("last_sender_relaxed", Ordering::AcqRel);
         if self.chan.senders.fetch_sub(1, order) == 1 {
-            self.chan.close();
+            self.chan.close_at_last("sender");
         }
     }
 }

@@ -62,6 +62,11 @@ impl<T> State<T> {
         }
     }
 
+    /// One that waits, on either side.
+    pub(super) fn first_waiter(&self) -> Option<GRef> {
+        self.recvq.first().or_else(|| self.sendq.first())
+    }
+
     /// Sends if that needs no waiting (Go: `chansend` up to the parking).
     ///
     /// # Safety

@@ -170,9 +170,8 @@ impl Cond {
 
 /// Who waits on a condition in a bubble is durably blocked: nobody outside may be the one that wakes it.
 fn check_bubble(first: &Popped) {
-    let its = sched::bubble::id_of(first.waiter().g);
     assert!(
-        its == 0 || its == sched::bubble::current_id(),
+        !sched::bubble::is_foreign(first.waiter().g),
         "a goroutine of a bubble is woken from outside by a condition"
     )
 }

@@ -5,7 +5,7 @@ use base::mutant::mutant;
 use base::{Rank, SpinLock};
 use core::fmt;
 use core::ptr;
-use sched::{GRef, WaitReason};
+use sched::WaitReason;
 
 /// A number of permits. [`acquire`](Semaphore::acquire) takes one, [`release`](Semaphore::release) gives one back;
 /// there is no guard, so that one goroutine may acquire and another release.
@@ -155,7 +155,7 @@ impl Semaphore {
     /// unless it is a semaphore [for both](Self::outside_bubbles).
     pub fn release(&self) {
         let mut state = self.state.lock();
-        if self.durable && state.waiters.first().is_some_and(is_elsewhere) {
+        if self.durable && state.waiters.first().is_some_and(sched::bubble::is_foreign) {
             drop(state);
             panic!("a goroutine of a bubble is woken from outside by a semaphore")
         }
@@ -186,12 +186,6 @@ impl Semaphore {
     pub fn available(&self) -> usize {
         self.state.lock().permits
     }
-}
-
-/// Is the one that waits in a bubble, and the caller not in that one?
-fn is_elsewhere(waiting: GRef) -> bool {
-    let its = sched::bubble::id_of(waiting);
-    its != 0 && its != sched::bubble::current_id()
 }
 
 impl fmt::Debug for Semaphore {

@@ -57,8 +57,8 @@ impl WaitGroup {
     ///
     /// # Panics
     ///
-    /// If the count falls below 0, or rises from 0 while somebody waits, or rises by some inside and some outside of a
-    /// [bubble](crate::synctest).
+    /// If the count falls below 0, or rises from 0 while somebody waits; if the group is counted inside of a
+    /// [bubble](crate::synctest) and outside, before it is at 0 again.
     #[track_caller]
     pub fn add(&self, n: i64) {
         self.counter.add(n);
@@ -78,7 +78,7 @@ impl WaitGroup {
     ///
     /// # Panics
     ///
-    /// If it was 0.
+    /// If it was 0; if it rose in a [bubble](crate::synctest) that the caller is not in, or outside and the caller is in one.
     #[track_caller]
     pub fn done(&self) {
         self.counter.add(-1);
@@ -160,11 +160,20 @@ impl Default for Counter {
 }
 
 impl Counter {
+    /// Counts for the calling goroutine.
     #[track_caller]
     pub(crate) fn add(&self, n: i64) {
-        if n > 0 {
-            self.count_in_bubble()
-        }
+        self.count_in_bubble(n > 0);
+        self.change(n)
+    }
+
+    /// Counts out a goroutine that has ended, for which it was counted up where it was born.
+    pub(crate) fn one_ended(&self) {
+        self.change(-1)
+    }
+
+    #[track_caller]
+    fn change(&self, n: i64) {
         // AcqRel: what the finished goroutines did happens before `wait` returns; pairs with its loads.
         let before = self
             .count
@@ -180,15 +189,17 @@ impl Counter {
         }
     }
 
-    /// The count is about to rise: whose is it?
+    /// The count is about to change: whose is it? Who brings it to 0 from outside would wake those inside, who wait for their bubble.
     #[track_caller]
-    fn count_in_bubble(&self) {
+    fn count_in_bubble(&self, rises: bool) {
         let here = sched::bubble::current_id();
-        // Acquire: pairs with the AcqRel of `add`, before which this was called.
+        // Acquire: pairs with the AcqRel of `change`, before which this was called.
         if self.count.load(Ordering::Acquire) == 0 {
-            self.bubble.store(here, Ordering::Relaxed)
+            if rises {
+                self.bubble.store(here, Ordering::Relaxed)
+            }
         } else if self.bubble.load(Ordering::Relaxed) != here {
-            misuse("add called from inside and outside of a bubble")
+            misuse("counted from inside and outside of a bubble")
         }
     }
 
@@ -205,7 +216,7 @@ impl Counter {
         let w = Waiter::new(ptr::null_mut());
         // SAFETY: `w` lives in this frame, which we leave only once it was popped.
         unsafe { waiters.push_back(&w) };
-        self.waiting.fetch_add(1, Ordering::Release); // pairs with the look in `add`
+        self.waiting.fetch_add(1, Ordering::Release); // pairs with the look in `change`
         if self.bubble.load(Ordering::Relaxed) == sched::bubble::current_id() {
             w.g.blocks_durably()
         }
@@ -227,7 +238,7 @@ impl Counter {
             // Those that waited for the 0 have seen it and gone; these came for the next round, whose 0 wakes them.
             return;
         }
-        self.waiting.store(0, Ordering::Release); // pairs with the look in `add`
+        self.waiting.store(0, Ordering::Release); // pairs with the look in `change`
         let batch = waiters.pop_all();
         drop(waiters);
         batch.ready(true);
@@ -247,7 +258,7 @@ impl Counter {
     unsafe fn ended(arg: usize) {
         // SAFETY: the hook runs once, and owns this count.
         let counter = unsafe { Arc::from_raw(arg as *const Counter) };
-        counter.add(-1);
+        counter.one_ended();
     }
 }
 

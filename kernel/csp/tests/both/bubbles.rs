@@ -39,6 +39,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("synctest_root_goexits", root_goexits),
     ("synctest_runs_of_one_timer", runs_of_one_timer),
     ("synctest_semaphores", semaphores),
+    ("synctest_what_is_left", what_is_left),
 ];
 
 const S: Duration = Duration::from_secs(1);
@@ -372,4 +373,32 @@ fn semaphores() {
         assert_eq!(begin.elapsed(), 13 * S);
     });
     assert_eq!(semaphore.available(), 1);
+}
+
+/// Channels, timers and contexts of a bubble may be dropped outside, where nobody inside waits for them.
+fn what_is_left() {
+    let left = Arc::new(Mutex::new(None));
+    let out = left.clone();
+    run(move || {
+        let (tx, rx) = chan(1);
+        tx.send(7).unwrap();
+        let ctx = Context::background().with_timeout(S);
+        *out.lock() = Some((tx, rx, Timer::new(S), Ticker::new(S), ctx));
+    });
+    drop(left.lock().take());
+    // One of the two still inside, which goes on.
+    let (tx, rx) = chan(0);
+    let inside = spawn(move || {
+        run(move || {
+            let (their_tx, their_rx) = chan::<u8>(1);
+            their_tx.send(7).unwrap();
+            assert!(tx.send(their_tx).is_ok());
+            while !their_rx.is_closed() {
+                sched::yield_now()
+            }
+            assert_eq!((their_rx.recv(), their_rx.recv()), (Some(7), None));
+        })
+    });
+    drop(rx.recv());
+    inside.join()
 }
