@@ -20,6 +20,9 @@
 //! **I-ENTRY** At most one entry of a timer is not stale: the one whose number `entry` holds. It changes under the
 //! timer's lock.
 //!
+//! **I-HOME** The heap that `set.heap` names is the one that has the living entry, or from which it was just taken: it changes under
+//! the timer's lock, before the entry is in another heap.
+//!
 //! The lock is held while the timer fires, so after `stop` or `reset` nothing of what was before comes any more (Go
 //! 1.23's rules).
 
@@ -29,7 +32,7 @@ use crate::p::P;
 use crate::timers::Timers;
 use base::mutant::mutant;
 use base::shim::{AtomicU64, Ordering::*};
-use base::{PreemptGuard, Rank, SpinLock};
+use base::{PreemptGuard, Rank, SpinGuard, SpinLock};
 
 extern crate alloc;
 use alloc::boxed::Box;
@@ -91,7 +94,7 @@ impl Home {
 }
 
 /// How it is set.
-struct Set {
+pub(crate) struct Set {
     when_ns: u64,
     /// 0: fires once.
     period_ns: u64,
@@ -239,12 +242,14 @@ impl Timer {
     pub fn stop(&self) -> bool {
         let mut set = self.set.lock();
         let was_set = self.is_set();
-        self.forget_entry(&mut set);
+        let heap = self.forget_entry(&mut set);
         set.rests = false;
-        if mutant("timer_stop_keeps_value") {
-            return was_set;
+        let taken_back = !mutant("timer_stop_keeps_value") && self.fire.take_back();
+        drop(set);
+        if let Some(heap) = heap {
+            heap.timers().clean()
         }
-        self.fire.take_back() || was_set
+        taken_back || was_set
     }
 
     /// As if it had been set and were due now.
@@ -285,13 +290,28 @@ impl Timer {
     }
 
     /// Its entry, if it has one, is stale from here on.
-    fn forget_entry(&self, set: &mut Set) {
-        if self.is_set() {
-            self.entry.store(0, Release);
-            if let Some(heap) = set.heap.take() {
-                heap.timers().count_stale()
-            }
+    /// The heap that has it.
+    fn forget_entry(&self, set: &mut Set) -> Option<Home> {
+        if !self.is_set() {
+            return None;
         }
+        self.entry.store(0, Release);
+        let heap = set.heap.take();
+        if let Some(heap) = &heap {
+            heap.timers().count_stale()
+        }
+        heap
+    }
+
+    /// Entry `n` of it, which is out of its heap, moves to that of another P: while the guard is held, so that who stops the timer
+    /// counts in the right one (I-HOME). `None`: it is stale, and was counted where it was.
+    pub(crate) fn new_home(&self, n: u64, to: &'static Timers) -> Option<SpinGuard<'_, Set>> {
+        let mut set = self.set.lock();
+        if !self.owns(n) {
+            return None;
+        }
+        set.heap = Some(Home::P(to));
+        Some(set)
     }
 
     /// Does it fire again and again?

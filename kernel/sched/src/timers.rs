@@ -1,5 +1,5 @@
 //! Timers of one P: a 4-ary heap behind a lock, and its earliest deadline in an atomic so that most looks need no lock
-//! (Go: time.go, `timers`, `minWhenHeap`).
+//! (Go: time.go, `timers`, `minWhenHeap`). What a stopped timer leaves behind, and how timers come to another P: `timers/stale.rs`.
 //!
 //! **I-TIMER** `min_when_ns` is never later than the earliest deadline in the heap while the lock is free.
 
@@ -11,6 +11,8 @@ extern crate alloc;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+
+mod stale;
 
 /// No deadline.
 pub const NEVER: u64 = u64::MAX;
@@ -62,8 +64,8 @@ pub struct Timers {
     /// I-TIMER.
     min_when_ns: AtomicU64,
     len: AtomicU32,
-    /// Stale entries. Right over all Ps together: an entry may move to another P's heap while its timer still names this
-    /// one.
+    /// Stale entries (Go: `timers.zombies`). An entry's timer names the heap that has it, also when it moves (I-HOME), so this is
+    /// right but for those that are on their way out.
     stale: AtomicI32,
     heap: SpinLock<Heap>,
 }
@@ -112,7 +114,7 @@ impl Timers {
         self.len() == 0
     }
 
-    /// How many will fire: a number that is right in the sum over all Ps.
+    /// How many will fire.
     pub fn live(&self) -> i64 {
         i64::from(self.len()) - i64::from(self.stale.load(Acquire))
     }
@@ -147,35 +149,6 @@ impl Timers {
         drop(h);
         stale.into_iter().for_each(|e| e.what.release());
         first
-    }
-
-    /// An entry of this heap became stale (Go: `timers.zombies`).
-    pub(crate) fn count_stale(&self) {
-        self.stale.fetch_add(1, AcqRel);
-    }
-
-    /// A stale entry is gone.
-    pub(crate) fn uncount_stale(&self) {
-        self.stale.fetch_sub(1, AcqRel);
-    }
-
-    fn has_many_stale(&self, h: &Heap) -> bool {
-        let stale = self.stale.load(Relaxed).max(0) as usize;
-        stale > 16 && stale > h.entries.len() / 4
-    }
-
-    /// Take out all stale entries (Go: `timers.adjust` with `force`).
-    fn take_stale(&self, h: &mut Heap) -> Vec<Entry> {
-        let (stale, rest) = core::mem::take(&mut h.entries)
-            .into_iter()
-            .partition::<Vec<_>, _>(Entry::is_stale);
-        self.stale.fetch_sub(stale.len() as i32, AcqRel);
-        for e in rest {
-            h.entries.push(e);
-            let last = h.entries.len() - 1;
-            h.sift_up(last)
-        }
-        stale
     }
 
     /// Take the earliest timer if it is due.
@@ -286,20 +259,6 @@ impl Timers {
         self.publish(&h);
         drop(h);
         drop(all)
-    }
-
-    /// Move all timers to `other`, which is another P's. No lock is held.
-    pub(crate) fn move_to(&self, other: &Timers) {
-        let taken = {
-            let mut h = self.heap.lock();
-            let taken = core::mem::take(&mut h.entries);
-            self.publish(&h);
-            taken
-        };
-        other.stale.fetch_add(self.stale.swap(0, AcqRel), AcqRel);
-        for e in taken {
-            other.push(e.when_ns, e.what);
-        }
     }
 
     /// I-TIMER. Called with the lock held, after each change.
