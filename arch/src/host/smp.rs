@@ -14,14 +14,25 @@ use std::thread;
 /// # Panics
 /// If this thread's earlier machine was not joined, or `want` is 0 or above [`MAX_CPUS`](crate::MAX_CPUS).
 pub unsafe fn start_cpus(want: usize, entry: fn(usize)) -> usize {
-    start_cpus_with(want, entry)
+    let mut want = want;
+    while let Err(fewer) = start_cpus_with(want, entry) {
+        want = fewer
+    }
+    want
 }
 
-/// [`start_cpus`] with a closure: several machines in one process each bring their own scheduler along.
+/// [`start_cpus`] with a closure, for all of them or none: several machines in one process each bring their own scheduler along,
+/// which may have been made for so many.
+///
+/// # Errors
+/// How many could be had, if those are fewer than `want`. None of them has called `entry` then.
 ///
 /// # Panics
 /// As [`start_cpus`].
-pub fn start_cpus_with(want: usize, entry: impl Fn(usize) + Clone + Send + 'static) -> usize {
+pub fn start_cpus_with(
+    want: usize,
+    entry: impl Fn(usize) + Clone + Send + 'static,
+) -> Result<(), usize> {
     assert!(
         (1..=crate::MAX_CPUS).contains(&want),
         "start_cpus({want}): a machine has 1 to {} CPUs",
@@ -47,12 +58,17 @@ pub fn start_cpus_with(want: usize, entry: impl Fn(usize) + Clone + Send + 'stat
         go_ahead.push(send);
     }
     let cpus = 1 + started.len();
+    if cpus < want {
+        drop(go_ahead); // they end
+        started.drain(..).for_each(|thread| _ = thread.join());
+        return Err(cpus);
+    }
     this().num_cpus.set(cpus);
     for send in go_ahead {
         // A thread that waits for the number cannot be gone.
         let _ = send.send(cpus);
     }
-    cpus
+    Ok(())
 }
 
 fn run(id: usize, cpus: usize, entry: impl Fn(usize)) {

@@ -58,9 +58,10 @@ pub fn run_with<T: Send + 'static>(
                 },
                 core::panic::Location::caller(),
             );
-            s.set_mcount(arch::hosted::start_cpus_with(cpus, move |cpu| {
-                s.mstart(cpu)
-            }));
+            s.set_mcount(cpus);
+            if let Err(came) = arch::hosted::start_cpus_with(cpus, move |cpu| s.mstart(cpu)) {
+                panic!("this process could start {came} of {cpus} threads")
+            }
             s.mstart(0);
             arch::hosted::join_cpus();
         }

@@ -33,9 +33,12 @@ pub fn host_main() -> i32 {
     // SAFETY: once, and this thread is CPU 0.
     unsafe {
         let s = prepare(cfg, arch::hosted::args(), cpus);
-        s.set_mcount(arch::hosted::start_cpus_with(cpus, move |cpu| {
-            s.mstart(cpu)
-        }));
+        s.set_mcount(cpus);
+        if let Err(came) = arch::hosted::start_cpus_with(cpus, move |cpu| s.mstart(cpu)) {
+            refuse(&std::format!(
+                "this process could start {came} of {cpus} threads; raise its limits, or give --smp {came}"
+            ))
+        }
         s.mstart(0);
     }
     arch::hosted::join_cpus();
