@@ -12,6 +12,8 @@ use sched::{Hooks, Sched};
 mod bare;
 #[cfg(ringo_kernel)]
 mod module;
+#[cfg(any(ringo_kernel, test))]
+mod ram;
 
 #[cfg(not(ringo_kernel))]
 mod host;

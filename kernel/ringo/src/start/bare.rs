@@ -1,18 +1,17 @@
 //! The bare machine, from `kernel_main` to the first goroutine.
 
-use super::{module::Module, prepare};
+use super::module::Module;
+use super::prepare;
+use super::ram::{Ram, usable};
 use arch::bare;
 use base::config::Config;
 use bootloader_api::BootInfo;
-use bootloader_api::info::MemoryRegionKind;
+use bootloader_api::info::MemoryRegion;
 use core::sync::atomic::{AtomicPtr, Ordering::*};
 use sched::Sched;
 
 /// For the entry of the other CPUs, which are given nothing but a number.
 static SCHED: AtomicPtr<Sched> = AtomicPtr::new(core::ptr::null_mut());
-
-/// Pieces of RAM that are mapped; a map with more loses its highest ones.
-const RAM_PIECES: usize = 64;
 
 /// The kernel's first function: called by `boot` on CPU 0 with interrupts off, and alone until `start_cpus`.
 ///
@@ -97,30 +96,22 @@ fn init_memory(info: &BootInfo) {
             "the loader left no memory map; start the kernel by PVH, as QEMU's -kernel does"
         ))
     }
-    let mut ram = [(0u64, 0u64); RAM_PIECES];
-    let mut n = 0;
-    for r in info.memory_regions.iter() {
-        let is_ram = matches!(
-            r.kind,
-            MemoryRegionKind::Usable | MemoryRegionKind::Bootloader
-        );
-        match ram[..n].last_mut() {
-            Some(last) if is_ram && last.1 == r.start => last.1 = r.end,
-            _ if is_ram && n < RAM_PIECES => {
-                ram[n] = (r.start, r.end);
-                n += 1
-            }
-            _ => {}
-        }
-    }
-    let usable = info
-        .memory_regions
-        .iter()
-        .filter(|r| r.kind == MemoryRegionKind::Usable);
+    let map = &info.memory_regions;
+    let ram = Ram::of(map);
+    let bytes = |r: &MemoryRegion| r.end - r.start;
+    let (mapped, not_mapped) = (|r: &&_| ram.has(r), |r: &&_| !ram.has(r));
+    let not_mapped: u64 = usable(map).filter(not_mapped).map(bytes).sum();
+    let free = usable(map).filter(mapped).map(|r| (r.start, r.end));
     // SAFETY: once; `boot` leaves what is taken (kernel, module, low memory) out of the usable regions.
-    unsafe { mem::frames::init(usable.map(|r| (r.start, r.end))) };
+    let left_out = not_mapped + unsafe { mem::frames::init(free) };
+    if left_out != 0 {
+        let mib = left_out.div_ceil(1 << 20);
+        crate::fatal::say(format_args!(
+            "ringo: this machine's memory lies in too many pieces; {mib} MiB of it are left alone\n"
+        ))
+    }
     // SAFETY: once, before anybody holds a pointer that only the boot tables map; the frames are below 4 GiB.
-    if unsafe { bare::init_paging(&ram[..n], &mut mem::frames::boot_alloc) }.is_err() {
+    if unsafe { bare::init_paging(ram.pieces(), &mut mem::frames::boot_alloc) }.is_err() {
         refuse(format_args!(
             "too little memory for page tables; give the machine at least 64 MiB"
         ))
