@@ -223,7 +223,7 @@ impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::scope;
-    use crate::{go, goexit, spawn};
+    use crate::{chan, goexit, spawn};
     use alloc::vec::Vec;
     use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
@@ -276,35 +276,41 @@ mod tests {
         });
     }
 
+    /// They borrow from its stack: until they have ended it is not counted out, nor is anything else that its end does.
     #[test]
     fn a_parent_that_goexits_waits_for_its_children() {
-        static DONE: AtomicU32 = AtomicU32::new(0);
         sched::testing::run(2, 2, || {
-            let (tx, rx) = crate::chan::<()>(0);
-            go(move || {
-                let _tx = tx;
+            let before = sched::num_goroutine();
+            let ((at_end, parent_ends), (gate, opened), (tx, rx)) = (chan(1), chan(0), chan(2));
+            let parent = spawn(move || {
                 let local = AtomicU32::new(7);
+                let child = || {
+                    assert_eq!(opened.recv(), None::<()>);
+                    tx.send(local.load(SeqCst)).unwrap()
+                };
                 scope(|outer| {
-                    outer.go(|| {
-                        for _ in 0..100 {
-                            sched::yield_now();
-                        }
-                        DONE.fetch_add(local.load(SeqCst), SeqCst);
-                    });
+                    outer.go(child);
                     scope(|inner| {
-                        inner.go(|| {
-                            sched::yield_now();
-                            DONE.fetch_add(local.load(SeqCst), SeqCst);
-                        });
+                        inner.go(child);
+                        at_end.send(()).unwrap();
                         goexit()
                     })
-                });
+                })
             });
-            while DONE.load(SeqCst) != 14 {
+            parent_ends.recv();
+            for _ in 0..1000 {
+                sched::yield_now();
+                assert!(!parent.is_finished(), "its children wait at the gate");
+            }
+            assert_eq!(sched::num_goroutine(), before + 3);
+            gate.close();
+            assert_eq!((rx.recv(), rx.recv()), (Some(7), Some(7)));
+            while !parent.is_finished() {
                 sched::yield_now();
             }
+            assert_eq!(sched::num_goroutine(), before, "the parent ends last");
             // goexit runs no destructors, so the channel stays open.
-            assert!(rx.try_recv().is_err());
+            assert!(!rx.is_closed());
         });
     }
 

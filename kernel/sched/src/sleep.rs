@@ -7,18 +7,19 @@ use crate::p::P;
 use crate::park::{Commit, gopark};
 use crate::sched::Sched;
 use crate::schedule::m_on_g0;
-use crate::timers::TimerFn;
+use crate::timers::{NEVER, TimerFn};
 use base::PreemptGuard;
 
-/// Sleep for at least `ns` nanoseconds. 0 returns at once; a sum beyond the clock's range means for ever.
+/// Sleep for at least `ns` nanoseconds. 0 returns at once.
 pub fn sleep_ns(ns: u64) {
     if ns != 0 {
-        sleep_until_ns(now_ns().saturating_add(ns).min(u64::MAX - 1))
+        sleep_until_ns(now_ns().saturating_add(ns))
     }
 }
 
-/// Sleep until the clock shows `deadline_ns`.
+/// Sleep until the clock shows `deadline_ns`, or to the end of its range.
 pub fn sleep_until_ns(deadline_ns: u64) {
+    let deadline_ns = deadline_ns.min(NEVER - 1); // I-END of `timer.rs`
     let commit = Commit {
         f: arm_sleep,
         arg: deadline_ns as usize,

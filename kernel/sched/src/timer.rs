@@ -17,6 +17,8 @@
 //! **I-REST** Who takes the tick of a resting timer calls `tick_taken` afterwards: a timer rests only while a tick lies there, or
 //! its taker is on the way. Whether it rests is decided under the lock that `tick_taken` takes.
 //!
+//! **I-END** No entry is for [`NEVER`]: a clock that jumps could neither get there nor see that nothing else is left.
+//!
 //! **I-ENTRY** At most one entry of a timer is not stale: the one whose number `entry` holds. It changes under the
 //! timer's lock.
 //!
@@ -29,7 +31,7 @@
 use crate::bubble::Bubble;
 use crate::m::M;
 use crate::p::P;
-use crate::timers::Timers;
+use crate::timers::{NEVER, Timers};
 use base::mutant::mutant;
 use base::shim::{AtomicU64, Ordering::*};
 use base::{PreemptGuard, Rank, SpinGuard, SpinLock};
@@ -108,7 +110,8 @@ pub(crate) struct Set {
 }
 
 impl Set {
-    /// To the first beat after `now_ns`: those that were missed are left out, the others keep their time.
+    /// To the first beat after `now_ns`: those that were missed are left out, the others keep their time. One that is out of the
+    /// clock's range never comes (I-END).
     fn skip_beats(&mut self, now_ns: u64) {
         let late_ns = now_ns - self.when_ns;
         let beats = 1 + late_ns / self.period_ns;
@@ -162,7 +165,7 @@ impl Timer {
         self.entry.load(Acquire) != 0
     }
 
-    /// Set it to fire at `when_ns` and then every `period_ns` (0: once). True: it was set before, or what it sent last was
+    /// Set it to fire at `when_ns`, which is not [`NEVER`], and then every `period_ns` (0: once). True: it was set before, or what it sent last was
     /// not received yet and is taken back (Go: `modify`).
     ///
     /// # Panics
@@ -172,6 +175,7 @@ impl Timer {
         let m = M::current(&guard);
         let p = m.p().expect("a timer is set inside blocking()");
         let home = self.home(m, p);
+        debug_assert!(when_ns != NEVER, "I-END");
         let mut set = self.set.lock();
         let was_set = self.is_set();
         let taken_back = !mutant("timer_reset_keeps_value") && self.fire.take_back();
@@ -219,6 +223,9 @@ impl Timer {
         };
         if set.when_ns <= now_ns {
             set.skip_beats(now_ns)
+        }
+        if set.when_ns == NEVER {
+            return;
         }
         let (earliest, when_ns) = (self.new_entry(&mut set, home), set.when_ns);
         drop(set);
@@ -342,7 +349,7 @@ impl Timer {
             set = self.set.lock()
         }
         set.rests = fires && !noticed && set.period_ns != 0;
-        if fires && (set.period_ns == 0 || set.rests) {
+        if fires && (set.period_ns == 0 || set.rests || set.when_ns == NEVER) {
             self.entry.store(0, Release);
             set.heap = None
         } else {

@@ -374,7 +374,11 @@ fn clock_virtual_deadlock() -> Outcome {
     sleep(HOUR);
     let timer = Timer::new(HOUR);
     timer.stop();
+    // One beat, at the end of time, and never again: whether it was taken or not.
+    let (rare, taken) = (Ticker::new(Duration::MAX), Ticker::new(Duration::MAX));
+    taken.recv();
     let (_tx, rx) = chan::<u8>(0);
     rx.recv();
+    drop(rare);
     Err("something came".to_owned())
 }

@@ -136,6 +136,14 @@ pub fn cases() -> Vec<Case> {
             );
         }
     }
+    all.push(
+        Case::new("clock", "clock_virtual_deadlock")
+            .smp(2)
+            .host()
+            .word("clock=virtual")
+            .exit(2)
+            .says("all goroutines are asleep - deadlock!"),
+    );
     let costs = || Case::several("clock", "costs", COSTS);
     all.extend([costs(), costs().host()]);
     all
