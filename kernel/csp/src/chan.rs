@@ -107,6 +107,33 @@ pub(crate) fn of_timer<T>(
     (timer.expect("made above"), Receiver { chan: Some(chan) })
 }
 
+/// The right to close a channel on which nothing is sent.
+pub(crate) struct CloserOf(Weak<Chan<()>>);
+
+impl CloserOf {
+    /// Closes it, if anybody is left to see that.
+    pub(crate) fn close(&self) {
+        if let Some(chan) = self.0.upgrade() {
+            chan.check_bubble();
+            chan.close();
+        }
+    }
+}
+
+/// A channel on which nothing is sent, and which keeps the one that may close it for as long as it has receivers. `make` gets the
+/// right to close it, which does nothing before `make` has returned.
+pub(crate) fn closed_by<C: Send + Sync + 'static>(
+    make: impl FnOnce(CloserOf) -> Arc<C>,
+) -> (Arc<C>, Receiver<()>) {
+    let mut closer = None;
+    let chan = Arc::new_cyclic(|chan| {
+        let made = make(CloserOf(chan.clone()));
+        closer = Some(made.clone());
+        Chan::closed_by(made)
+    });
+    (closer.expect("made above"), Receiver { chan: Some(chan) })
+}
+
 /// Parks the calling G for good. If all others do so too, the deadlock report names the reason.
 pub(crate) fn park_forever(reason: WaitReason) -> ! {
     unsafe fn stay(_: sched::GRef, _: usize) -> bool {

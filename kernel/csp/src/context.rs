@@ -90,6 +90,7 @@ pub type Cause = Arc<dyn Error + Send + Sync>;
 pub struct Context {
     /// None for the background.
     node: Option<Arc<Node>>,
+    done: Receiver<()>,
 }
 
 /// Cancels the context that it came with. Dropping it does not; a clone is another handle.
@@ -141,7 +142,10 @@ impl Context {
     /// # });
     /// ```
     pub const fn background() -> Context {
-        Context { node: None }
+        Context {
+            node: None,
+            done: never(),
+        }
     }
 
     /// A context that ends when it is cancelled, or when this one ends (Go: `WithCancel`, `WithCancelCause`).
@@ -239,12 +243,14 @@ impl Context {
     }
 
     fn child(&self, deadline: Option<Instant>) -> (Context, Cancel) {
-        let node = Node::new(self.node.clone(), deadline);
+        let (node, done) = Node::new(self.node.clone(), deadline);
         let cancel = Cancel { node: node.clone() };
-        (Context { node: Some(node) }, cancel)
+        let node = Some(node);
+        (Context { node, done }, cancel)
     }
 
-    /// A channel that is closed when the context ends; nothing is ever sent on it (Go: `Done`).
+    /// A channel that is closed when the context ends; nothing is ever sent on it (Go: `Done`). It does so too if it is all that is left
+    /// of the context.
     ///
     /// ```
     /// # sched::testing::run(2, 2, || {
@@ -259,7 +265,7 @@ impl Context {
     /// # });
     /// ```
     pub fn done(&self) -> Receiver<()> {
-        self.node.as_ref().map_or(never(), |n| n.done())
+        self.done.clone()
     }
 
     /// Why it ended, None while it has not. Never None once [`done`](Self::done) is closed (Go: `Err`).
@@ -304,7 +310,9 @@ impl Context {
         self.node.as_ref()?.deadline()
     }
 
-    /// Runs `f` in a goroutine of its own when the context ends, at once if it has ended (Go: `context.AfterFunc`).
+    /// Runs `f` in a goroutine of its own when the context ends, at once if it has ended (Go: `context.AfterFunc`). It does not keep the
+    /// context: when all handles to it are dropped, the answer of this among them, the contexts below and the receivers of
+    /// [`done`](Self::done), so is `f`.
     ///
     /// ```
     /// # sched::testing::run(2, 2, || {

@@ -27,6 +27,8 @@ pub(super) struct Chan<T> {
     pub(super) receivers: AtomicUsize,
     /// The timer whose ticks come here, if it is such a channel: it has no senders and looks unbuffered.
     pub(super) timer: Option<Arc<sched::timer::Timer>>,
+    /// Who will close it, for as long as anybody could see that.
+    _keeps: Option<Arc<dyn Send + Sync>>,
     /// Number of the bubble that it was made in, 0: none.
     pub(super) bubble: u64,
 }
@@ -79,6 +81,7 @@ impl<T> Chan<T> {
             senders: AtomicUsize::new(1),
             receivers: AtomicUsize::new(1),
             timer: None,
+            _keeps: None,
             bubble: sched::bubble::current_id(),
         }
     }
@@ -88,6 +91,14 @@ impl<T> Chan<T> {
         Chan {
             timer: Some(timer),
             ..Chan::new(1)
+        }
+    }
+
+    /// A channel without senders that `closer` will close.
+    pub(super) fn closed_by(closer: Arc<dyn Send + Sync>) -> Chan<T> {
+        Chan {
+            _keeps: Some(closer),
+            ..Chan::new(0)
         }
     }
 

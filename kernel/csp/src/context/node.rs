@@ -1,7 +1,7 @@
 //! A context that can end: its place in the tree.
 
 use super::{Cause, ContextError};
-use crate::chan::{Receiver, Sender, chan};
+use crate::chan::{CloserOf, Receiver, closed_by};
 use crate::time::{Instant, Timer, after_func};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -16,15 +16,14 @@ const ALIVE: u8 = 0;
 const CANCELED: u8 = 1;
 const DEADLINE_EXCEEDED: u8 = 2;
 
-/// A context that can end.
+/// A context that can end. Its handles keep it, the contexts below, and the receivers of its channel.
 pub(super) struct Node {
     /// The one above, and this one's number there.
     parent: Option<(Arc<Node>, u64)>,
     deadline: Option<Instant>,
     /// Why it ended (I-ERR); a copy of what `inner` holds, for looks without the lock.
     err: AtomicU8,
-    done: Sender<()>,
-    on_done: Receiver<()>,
+    done: CloserOf,
     inner: SpinLock<Inner>,
 }
 
@@ -74,27 +73,29 @@ impl Func {
 }
 
 impl Node {
-    /// A context below `parent`; it has ended if that one has.
-    pub(super) fn new(parent: Option<Arc<Node>>, deadline: Option<Instant>) -> Arc<Node> {
-        let (done, on_done) = chan(0);
+    /// A context below `parent`, and the channel that closes when it ends; it has ended if that one has.
+    pub(super) fn new(
+        parent: Option<Arc<Node>>,
+        deadline: Option<Instant>,
+    ) -> (Arc<Node>, Receiver<()>) {
         let mut ended_above = None;
-        let node = Arc::new_cyclic(|this| {
-            let parent = parent.and_then(|parent| {
-                let key = parent.add(Child::Node(this.clone()));
-                if key.is_none() || mutant("context_asks_early") {
-                    ended_above = parent.inner.lock().ended.clone();
-                }
-                if mutant("context_asks_early") {
-                    drop(parent.inner.lock()) // a step: loom does not see that the node is not there yet
-                }
-                Some((parent, key?))
-            });
-            Node {
-                parent,
+        let below = |this: &Weak<Node>| {
+            let parent = parent?;
+            let key = parent.add(Child::Node(this.clone()));
+            if key.is_none() || mutant("context_asks_early") {
+                ended_above = parent.inner.lock().ended.clone();
+            }
+            if mutant("context_asks_early") {
+                drop(parent.inner.lock()) // a step: loom does not see that the node is not there yet
+            }
+            Some((parent, key?))
+        };
+        let (node, on_done) = closed_by(|done| {
+            Arc::new_cyclic(|this| Node {
+                parent: below(this),
                 deadline,
                 err: AtomicU8::new(ALIVE),
                 done,
-                on_done,
                 inner: SpinLock::new(
                     Rank::Join,
                     Inner {
@@ -104,9 +105,10 @@ impl Node {
                         timer: None,
                     },
                 ),
-            }
+            })
         });
-        // Between `add` and here the parent could not reach a node that was not there yet: it is asked once more.
+        // Between `add` and here the parent could not reach a node, nor the node a channel, that was not there yet: it is asked once
+        // more.
         let again = || node.parent.as_ref()?.0.inner.lock().ended.clone();
         let ended = if mutant("context_asks_early") {
             ended_above
@@ -116,7 +118,7 @@ impl Node {
         if let Some((err, cause)) = ended {
             node.cancel(err, cause)
         }
-        node
+        (node, on_done)
     }
 
     /// Adds a child; its number. None: the context has ended, and a function was started.
@@ -242,10 +244,6 @@ impl Node {
         let inner = self.inner.lock();
         let (key, child) = inner.children.first_key_value()?;
         Some((*key, child.clone()))
-    }
-
-    pub(super) fn done(&self) -> Receiver<()> {
-        self.on_done.clone()
     }
 
     pub(super) fn err(&self) -> Option<ContextError> {

@@ -34,6 +34,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("context_cause_race", cause_race),
     ("context_cancel_in_a_call", cancel_in_a_call),
     ("context_the_second_cancel", the_second_cancel),
+    ("context_done_alone", done_alone),
 ];
 
 const MS: Duration = Duration::from_millis(1);
@@ -324,4 +325,24 @@ fn the_second_cancel() {
         assert_eq!(alive, 0, "after the second cancel");
         first.join();
     }
+}
+
+/// The channel alone is left of a context: it closes when the context ends, and not because nobody has the context any more.
+fn done_alone() {
+    let (parent, cancel) = Context::background().with_cancel();
+    let begin = Instant::now();
+    let by_time = Context::background().with_timeout(5 * MS).0.done();
+    let by_parent = parent.with_cancel().0.done();
+    let by_nobody = Context::background().with_cancel().0.done();
+    let much_later = parent.with_timeout(HOUR).0.done();
+    assert!(!by_parent.is_closed() && !by_nobody.is_closed() && !much_later.is_closed());
+    assert_eq!(by_time.recv(), None);
+    assert!(begin.elapsed() >= 5 * MS);
+    let waits = spawn({
+        let by_parent = by_parent.clone();
+        move || by_parent.recv()
+    });
+    cancel.cancel();
+    assert!(by_parent.is_closed() && much_later.is_closed() && !by_nobody.is_closed());
+    assert_eq!(waits.join(), None);
 }
