@@ -284,7 +284,10 @@ impl<T> Chan<T> {
     /// Closes (Go: `closechan`). All receivers wake with nothing, then all senders with their values back, after the
     /// lock was dropped. False: it was closed before.
     pub(super) fn close(&self) -> bool {
-        let mut locked = self.lock();
+        self.close_locked(self.lock())
+    }
+
+    fn close_locked<'a>(&'a self, mut locked: Locked<'a, T>) -> bool {
         if core::mem::replace(&mut locked.closed, true) {
             locked.unlock(None);
             return false;
@@ -312,16 +315,13 @@ impl<T> Chan<T> {
     /// is an error as all else that is done to it there: he waits for the bubble, whose clock has not waited for this. Nothing is said
     /// while the stack unwinds.
     pub(super) fn close_at_last(&self, side: &str) {
-        if self.bubble != 0 && self.bubble != sched::bubble::current_id() && !unwinds() {
-            let locked = self.lock();
-            let foreign = locked.first_waiter().is_some_and(sched::bubble::is_foreign);
+        let locked = self.lock();
+        let elsewhere = self.bubble != 0 && self.bubble != sched::bubble::current_id();
+        if elsewhere && !unwinds() && locked.first_waiter().is_some_and(sched::bubble::is_foreign) {
             locked.unlock(None);
-            assert!(
-                !foreign,
-                "a channel of a bubble is waited for, and its last {side} was dropped outside"
-            )
+            panic!("a channel of a bubble is waited for, and its last {side} was dropped outside")
         }
-        self.close();
+        self.close_locked(locked);
     }
 
     /// Drops what lies in the buffer: nobody is left to receive it.
