@@ -36,6 +36,7 @@ pub const TESTS: &[Test] = &[
     ("hang", hang),
     ("panic_in_wait_group", panic_in_wait_group),
     ("wait_group_below_zero", wait_group_below_zero),
+    ("wait_group_done_in_go", wait_group_done_in_go),
 ];
 
 fn exit_from_goroutine() -> Outcome {
@@ -320,5 +321,14 @@ fn wait_group_below_zero() -> Outcome {
     group.add(1);
     group.done();
     group.done();
+    Ok(())
+}
+
+/// A goroutine of `WaitGroup::go` counts itself out when it ends, and `done` in it is once too often: that shows on g0.
+fn wait_group_done_in_go() -> Outcome {
+    let group = WaitGroup::new();
+    let theirs = group.clone();
+    group.go(move || theirs.done());
+    until(|| false);
     Ok(())
 }

@@ -68,6 +68,10 @@ pub fn cases() -> Vec<Case> {
         for (test, says) in [
             ("panic_in_wait_group", "one of a group"),
             ("wait_group_below_zero", "negative WaitGroup counter"),
+            (
+                "wait_group_done_in_go",
+                "negative WaitGroup counter: what `go` starts counts itself out",
+            ),
         ] {
             let case = Case::new("channels", test).smp(smp).exit(2).says(says);
             let case = case.never_says("the wait is over");

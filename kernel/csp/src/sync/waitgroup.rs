@@ -107,7 +107,8 @@ impl WaitGroup {
     }
 
     /// Starts a goroutine that counts until it has ended, be it by [`goexit`](crate::goexit) (Go: `WaitGroup.Go`).
-    /// When [`wait`](Self::wait) returns it is no longer counted in [`sched::num_goroutine`] either.
+    /// It does not call [`done`](Self::done) for that. When [`wait`](Self::wait) returns it is no longer counted in
+    /// [`sched::num_goroutine`] either.
     ///
     /// ```
     /// # sched::testing::run(2, 2, || {
@@ -164,22 +165,22 @@ impl Counter {
     #[track_caller]
     pub(crate) fn add(&self, n: i64) {
         self.count_in_bubble(n > 0);
-        self.change(n)
+        self.change(n, "")
     }
 
     /// Counts out a goroutine that has ended, for which it was counted up where it was born.
     pub(crate) fn one_ended(&self) {
-        self.change(-1)
+        self.change(-1, ": what `go` starts counts itself out, without `done`")
     }
 
     #[track_caller]
-    fn change(&self, n: i64) {
+    fn change(&self, n: i64, hint: &str) {
         // AcqRel: what the finished goroutines did happens before `wait` returns; pairs with its loads.
         let before = self
             .count
             .fetch_add(n, order("waitgroup_add_relaxed", Ordering::AcqRel));
         let after = before.wrapping_add(n);
-        assert!(after >= 0, "negative WaitGroup counter");
+        assert!(after >= 0, "negative WaitGroup counter{hint}");
         // Acquire: pairs with the changes of `waiting` in `wait` and `wake_all`.
         if n > 0 && before == 0 && self.waiting.load(Ordering::Acquire) != 0 {
             misuse("add called concurrently with wait");
