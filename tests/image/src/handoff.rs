@@ -1,7 +1,7 @@
 //! Blocking calls, and what becomes of the P. Go: proc.go (`retake`, `handoffp`), and the bug reports named at each test.
 
 use crate::param::param;
-use crate::wait::{all_ps_meet, bump, chance, hold_until, others_halt, spin};
+use crate::wait::{all_ps_meet, bump, chance, hold_until, others_halt, spin, until};
 use crate::{Outcome, Test, ensure, figure};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -85,6 +85,8 @@ fn handoff_runnext() -> Outcome {
 /// afterwards every P is as good as before.
 fn handoff_storm() -> Outcome {
     static CALLS: AtomicU64 = AtomicU64::new(0);
+    static BEGUN: AtomicU64 = AtomicU64::new(0);
+    static ENDED: AtomicU64 = AtomicU64::new(0);
     static STOP: AtomicBool = AtomicBool::new(false);
     let (each, procs) = (param("each", 80), sched::gomaxprocs() as u64);
     let (tx, rx) = chan::<u64>(1);
@@ -112,7 +114,13 @@ fn handoff_storm() -> Outcome {
                 for _ in 0..each {
                     let most = [100, 5_000, 400_000][rng.below(8).saturating_sub(5) as usize];
                     let n = rng.below(most);
-                    blocking(|| spin(n));
+                    blocking(|| {
+                        spin(n);
+                        if n.is_multiple_of(3) {
+                            bump(&BEGUN);
+                            go(|| _ = bump(&ENDED))
+                        }
+                    });
                     bump(&CALLS);
                     match rng.below(8) {
                         0 => sleep(Duration::from_nanos(rng.below(30_000).into())),
@@ -127,6 +135,7 @@ fn handoff_storm() -> Outcome {
     STOP.store(true, Relaxed);
     talkers.into_iter().for_each(|t| t.join());
     all_ps_meet();
+    until(|| ENDED.load(Relaxed) == BEGUN.load(Relaxed)); // those that were started in calls
     figure!("calls", CALLS.load(Relaxed));
     Ok(())
 }
