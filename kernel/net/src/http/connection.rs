@@ -121,12 +121,13 @@ impl<'c, S: Stream, H: Handler> Connection<'c, S, H> {
                 return Ok(len);
             }
             let is_idle = self.input.len() == 0;
-            if is_idle && self.requests > 0 && (self.shutdown)() {
-                return Err(End::Shutdown);
-            }
             self.flush()?;
             if is_idle && self.requests > 0 {
                 self.read_within(server.timeouts.idle);
+                // Asked last: whoever begins the end later than this finds the limit set, and what it sets instead stays.
+                if (self.shutdown)() {
+                    return Err(End::Shutdown);
+                }
             } else if !timed {
                 self.read_within(server.timeouts.head);
                 timed = true;
@@ -135,6 +136,9 @@ impl<'c, S: Stream, H: Handler> Connection<'c, S, H> {
                 Ok(0) if is_idle => return Err(End::PeerClosed),
                 Ok(0) => return Err(self.refuse(Refusal::HeadCutOff)),
                 Ok(_) => {}
+                Err(ErrorKind::TimedOut) if is_idle && (self.shutdown)() => {
+                    return Err(End::Shutdown);
+                }
                 Err(ErrorKind::TimedOut) if is_idle => {
                     add(&server.counters.idle);
                     return Err(End::Idle);

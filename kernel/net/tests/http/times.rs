@@ -5,7 +5,8 @@ use crate::wire::{Seen, Wire, answers, peer};
 use core::cell::Cell;
 use core::time::Duration;
 use embedded_io::ErrorKind::{ConnectionReset, TimedOut};
-use net::http::{End, Refusal, Request, Response, Server, Side, Timeouts};
+use embedded_io::{ErrorKind, ErrorType, Read, Write};
+use net::http::{End, Refusal, Request, Response, Server, Side, Stream, Timeouts};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -177,4 +178,73 @@ fn shutdown() {
     let outcome = server.serve_connection(&mut wire, peer(), &later);
     assert_eq!((outcome.requests, outcome.end), (1, End::Shutdown));
     assert_eq!(wire.unread(), get.len());
+}
+
+/// A stream that somebody else wakes: the time for reading is over then, until it is set anew.
+struct Woken<'a> {
+    wire: Wire,
+    over: &'a Cell<bool>,
+    /// A read waited for all of its time.
+    waited: bool,
+}
+
+impl ErrorType for Woken<'_> {
+    type Error = ErrorKind;
+}
+
+impl Read for Woken<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize, ErrorKind> {
+        if self.wire.unread() > 0 {
+            return self.wire.read(buf);
+        }
+        self.waited |= !self.over.get();
+        Err(TimedOut)
+    }
+}
+
+impl Write for Woken<'_> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        self.wire.write(bytes)
+    }
+    fn flush(&mut self) -> Result<(), ErrorKind> {
+        self.wire.flush()
+    }
+}
+
+impl Stream for Woken<'_> {
+    fn deadline(&mut self, side: Side, within: Option<Duration>) {
+        if side == Side::Read {
+            self.over.set(false)
+        }
+        self.wire.deadline(side, within)
+    }
+}
+
+/// The end begins between two steps of a connection that is about to be idle, whichever they are, and wakes it: it does not
+/// wait for its idle time.
+#[test]
+fn shutdown_wakes_who_is_about_to_wait() {
+    let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+    let server = Server::new(|_: &Request, response: &mut Response| response.body("done\n"));
+    let server = server.timeouts(times());
+    // The first is asked with the response.
+    for begins_after in [1, 2] {
+        let (over, asked) = (Cell::new(false), Cell::new(0));
+        let mut stream = Woken {
+            wire: Wire::new([get]),
+            over: &over,
+            waited: false,
+        };
+        let shutdown = || {
+            let begun = asked.get() >= begins_after;
+            asked.set(asked.get() + 1);
+            if asked.get() == begins_after {
+                over.set(true)
+            }
+            begun
+        };
+        let outcome = server.serve_connection(&mut stream, peer(), &shutdown);
+        assert!(!stream.waited, "it began after question {begins_after}");
+        assert_eq!((outcome.requests, outcome.end), (1, End::Shutdown));
+    }
 }
