@@ -15,6 +15,7 @@ pub const TESTS: &[Test] = &[
     ("netpoll_hogs", netpoll_hogs),
     ("netpoll_deadlines", netpoll_deadlines),
     ("netpoll_protocols", netpoll_protocols),
+    ("netpoll_rests", netpoll_rests),
     ("netpoll_ways", netpoll_ways),
     ("netpoll_dead", netpoll_dead),
     ("netpoll_dead_alone", netpoll_dead_alone),
@@ -276,6 +277,38 @@ fn netpoll_protocols() -> Outcome {
     }
     let timers = card.timers.load(Relaxed) - before;
     ensure!(timers == 2 * rounds, "{timers} timers of {}", 2 * rounds);
+    at_rest()
+}
+
+/// One waits for what never comes, one keeps its CPU, and the others halt but for the looks that they take for that one.
+fn netpoll_rests() -> Outcome {
+    const SOCKET: usize = 3;
+    let card = card();
+    let reader = spawn(move || card.take(SOCKET));
+    until(|| sched::this().netpoll_waiters() == 1);
+    if num_cpu() > 1 {
+        others_halt()
+    }
+    let (begin_ns, polls, halts) = (sched::now_ns(), sched::this().netpolls().0, counts().halts);
+    // So long that looks would be many if they did not wait for each other.
+    hold_until(|| sched::now_ns() - begin_ns > param("ms", 300) * 1_000_000);
+    let (polls, halts) = (sched::this().netpolls().0 - polls, counts().halts - halts);
+    let looks = (sched::now_ns() - begin_ns) / 10_000_000 + 1;
+    figure!("looks_due", looks);
+    figure!("polls", polls);
+    figure!("halts", halts);
+    ensure!(polls <= 2 * looks, "{polls} looks in the time of {looks}");
+    ensure!(
+        halts <= 8 * looks * num_cpu() as u64,
+        "{halts} halts in the time of {looks} looks"
+    );
+    let watched = preempts() || num_cpu() > 1;
+    ensure!(!watched || polls > 0, "nobody looked");
+    card.close(SOCKET);
+    ensure!(
+        reader.join() == Err(PollError::Closing),
+        "it read something"
+    );
     at_rest()
 }
 

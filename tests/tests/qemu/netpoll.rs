@@ -14,7 +14,12 @@ pub fn cases() -> Vec<Case> {
                 Case::several(
                     "netpoll",
                     "rounds",
-                    &["netpoll_halts", "netpoll_deadlines", "netpoll_protocols"],
+                    &[
+                        "netpoll_halts",
+                        "netpoll_deadlines",
+                        "netpoll_rests",
+                        "netpoll_protocols",
+                    ],
                 )
                 .smp(smp)
                 .mode(mode),
@@ -28,9 +33,11 @@ pub fn cases() -> Vec<Case> {
             .machine(|m| m.seed = Some(1))
             .limit(400),
     );
-    for smp in [2, 4] {
+    // On one CPU the wait would hold the only one, for ever.
+    for (smp, mode) in [(2, DEFAULT), (2, NO_NET), (4, DEFAULT)] {
         all.push(
             new("netpoll_ways", smp)
+                .mode(mode)
                 .named("block")
                 .word("netpoll=block"),
         );
