@@ -21,14 +21,14 @@
 //! | what a G, a P, an M is | `g` `p` `m` |
 //! | where runnable Gs wait | `runq` `globrunq` `gqueue` `policy/` |
 //! | what runs next | `schedule` `steal` |
-//! | who sleeps and who wakes whom | `idle` `wakep` |
+//! | who sleeps and who wakes whom | `idle` `pidle` `wakep` |
 //! | how a G waits and is readied | `park` `sleep` `timer` `timers` |
 //! | how a G is born and dies | `newproc` |
 //! | how a G stays on one CPU | `locked` |
 //! | who drops what a stopped timer kept | `foreign` |
 //! | what becomes of the P of a G that blocks its CPU | `handoff` |
 //! | what such a CPU serves meanwhile | `in_call` |
-//! | how a G waits for the network, and who asks what has come | `polldesc` `pollwait` `polldeadline` `netpoll` |
+//! | how a G waits for the network, and who asks what has come | `polldesc` `pollwait` `polldeadline` `netpoll` `readylist` |
 //! | what time it is for the program | `clock` `bubble` |
 //! | how a G loses its CPU | `preempt` `tick` `wakeup` `sysmon` |
 //! | how everybody stops at once, how Ps come and go | `stw` |
@@ -68,11 +68,13 @@ pub mod netpoll;
 mod newproc;
 mod p;
 mod park;
+mod pidle;
 pub mod policy;
 mod polldeadline;
 mod polldesc;
 mod pollwait;
 mod preempt;
+mod readylist;
 mod retake;
 mod runq;
 mod sched;

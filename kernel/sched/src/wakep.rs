@@ -1,8 +1,9 @@
 //! Waking Ms and counting those that spin: the left side of the dance in `idle.rs`, W1 to W4, and what a spinning M owes.
 
-use crate::idle::{NOTIFIED, PARKED, bit};
+use crate::idle::{NOTIFIED, PARKED};
 use crate::m::{M, count, ptr_of};
 use crate::p::P;
+use crate::pidle::bit;
 use crate::sched::{Global, Sched};
 use base::mutant::{mutant, planted};
 use base::shim::{Ordering::*, fence};
