@@ -7,7 +7,7 @@ use crate::m::M;
 use base::PreemptGuard;
 
 /// Who can go on: Gs whose descriptors became ready, and CPUs that wait on theirs (`netpoll=block`). Filled by
-/// [`PollDesc::ready`] with whatever locks are held; emptied without, or by its drop.
+/// [`PollDesc::ready`](crate::netpoll::PollDesc::ready) with whatever locks are held; emptied without, or by its drop.
 pub struct ReadyList {
     gs: GQueue,
     /// Ms that wait with their CPU, a bit each.
