@@ -146,13 +146,20 @@ impl Observer {
 }
 
 fn rules(machine: &Machine) -> Rules {
-    let steals = !machine.words.iter().any(|word| word == "steal=off");
+    let has = |words: &[&str]| {
+        machine
+            .words
+            .iter()
+            .any(|word| words.contains(&word.as_str()))
+    };
+    let steals = !has(&["steal=off"]);
     let limit_ns = match machine.seed {
         Some(_) => 1_000_000,
         None => 50_000_000,
     };
     Rules {
         virtual_time: machine.seed.is_some(),
+        ticks: !has(&["preempt=off", "preempt=coop"]),
         idle_limit_ns: steals.then_some(limit_ns),
     }
 }

@@ -192,10 +192,7 @@ fn main() -> Result<(), String> {
     let during = read_until_some_last(procs as u64, rounds);
     let Some(&middle) = during.get(during.len() / 2) else {
         STOP.store(true, Relaxed);
-        return Err(format!(
-            "nothing is shown: in none of {} rounds was each P in a read for {LONG:?}; give the machine more of the host's time",
-            TRIES * rounds
-        ));
+        return Err(nothing_shown("each P was in a read"));
     };
     let share = middle / alone;
     println!(
@@ -211,11 +208,21 @@ fn main() -> Result<(), String> {
     gomaxprocs(cpus);
     let (started, early) = read_and_leave(rounds);
     STOP.store(true, Relaxed);
+    if started == 0 {
+        return Err(nothing_shown("a reader left goroutines on its P"));
+    }
     println!("P = {cpus} on {cpus} CPUs: no CPU is free to take a P");
     println!(
         "{early} of {started} goroutines that a reader left on its P ran elsewhere before the read was over"
     );
     judge(hands_on, share, early as f64 / started.max(1) as f64)
+}
+
+/// The reads that count did not come.
+fn nothing_shown(what: &str) -> String {
+    format!(
+        "nothing is shown: there was no time of {LONG:?} in which {what}; a slower disk, or more of the host's time, would bring some"
+    )
 }
 
 /// Does what was seen fit the switch? The bounds are wide: on a host with little time for this machine, its CPUs, its disk and

@@ -111,9 +111,11 @@ pub(crate) fn of_timer<T>(
 pub(crate) struct CloserOf(Weak<Chan<()>>);
 
 impl CloserOf {
-    /// Closes it, if anybody is left to see that.
+    /// Closes it, if anybody is left to see that. Nothing happens if it is closed, wherever the caller is.
     pub(crate) fn close(&self) {
-        if let Some(chan) = self.0.upgrade() {
+        if let Some(chan) = self.0.upgrade()
+            && !chan.is_closed()
+        {
             chan.check_bubble();
             chan.close();
         }

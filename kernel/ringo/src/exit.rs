@@ -36,7 +36,7 @@ where
 /// A blocking call that the caller is in ends here. If two goroutines call it, the first one ends the program and the other waits. Called from within an `at_exit`
 /// function, it leaves out the ones that have not run.
 ///
-/// A panic ends the program first. While another goroutine puts its message together this waits, for 5 s at most; then that
+/// A panic ends the program first. While another goroutine puts its message together this waits, for 2 s at most; then that
 /// there is a panic is what is reported. Within the message itself it is a fatal error.
 ///
 /// ```no_run
@@ -119,15 +119,21 @@ fn wait_for_the_end() -> ! {
     }
 }
 
-/// How long the end waits for a panic's message: whatever it waits for may never come.
-const MESSAGE_S: u64 = 5;
+/// How long the end waits for a panic's message, by the machine's clock, since the program's or a bubble's may stand: whatever the
+/// message waits for may never come.
+const MESSAGE_S: u64 = 2;
 
 /// Goroutine `who` panics, and when it has put its message together the program ends.
 fn wait_for_the_panic(who: u64) -> ! {
-    sched::sleep_ns(MESSAGE_S * 1_000_000_000);
-    sched::fatal(format_args!(
-        "goroutine {who} panics, and its message has not come for {MESSAGE_S} s"
-    ))
+    let until_ns = sched::machine_now_ns() + MESSAGE_S * 1_000_000_000;
+    while sched::machine_now_ns() < until_ns {
+        sched::yield_now()
+    }
+    let late = format_args!("panics, and its message has not come for {MESSAGE_S} s");
+    match who {
+        u64::MAX => sched::fatal(format_args!("the scheduler {late}")), // on g0
+        who => sched::fatal(format_args!("goroutine {who} {late}")),
+    }
 }
 
 /// What the disk's module says at the end, if the program uses it: an event for the runner.

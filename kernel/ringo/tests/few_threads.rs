@@ -32,6 +32,6 @@ fn main() -> ExitCode {
     let line =
         "ringo: this process could start 1 of 4 threads; raise its limits, or give --smp 1\n";
     let none = (Some(1), "".into(), line.into());
-    assert_eq!(run("70000000000000"), none, "stacks that do not fit");
+    assert_eq!(run("200000000000000"), none, "stacks that do not fit");
     ExitCode::SUCCESS
 }

@@ -6,8 +6,8 @@
 //! something may still come from there, the clock does not jump: if nothing else can run, it gets to the next timer at the
 //! machine's pace.
 //!
-//! **I-PACE** Such a clock changes only while all Ms are on the idle list, or as the first of them leaves it: the span for which they
-//! all were on it (`Global::pace_since_ns`) is added then, under the scheduler's lock.
+//! **I-PACE** Such a clock changes under the scheduler's lock, and only while all Ms are on the idle list, or as the first of them
+//! leaves it: if a G waits for the network, the span for which they all were on it (`Global::pace_since_ns`) is added then.
 
 use crate::m::M;
 use crate::p::P;
@@ -109,10 +109,12 @@ impl Sched {
         }
     }
 
-    /// Every M is idle, and the caller's M is the last that went: the clock goes to the next timer.
-    pub(crate) fn jump_clock(&self) {
+    /// Every M was idle when the idle list had been left `mleaves` times, and the caller's M the last that went: the clock goes to
+    /// the next timer, unless a device has woken somebody since, who may run, and set and stop timers.
+    pub(crate) fn jump_clock(&self, mleaves: u64) {
         let ns = self.first_timer_ns();
-        if ns != NEVER {
+        let gl = self.lock.lock();
+        if ns != NEVER && gl.mleaves == mleaves {
             // Release: pairs with the loads above.
             self.virtual_ns.fetch_max(ns, AcqRel);
         }
@@ -141,11 +143,13 @@ impl Sched {
 
     /// An M leaves the idle list: the clock stands from here on (I-PACE).
     pub(crate) fn pace_ends(&self, gl: &mut Global) {
+        gl.mleaves += 1;
         let since_ns = core::mem::replace(&mut gl.pace_since_ns, NEVER);
         if since_ns != NEVER {
-            // Release: pairs with the loads above.
-            self.virtual_ns
-                .fetch_add(arch::now_ns().saturating_sub(since_ns), AcqRel);
+            let span_ns = arch::now_ns().saturating_sub(since_ns);
+            let now_ns = self.virtual_ns.load(Acquire).saturating_add(span_ns);
+            // Release: pairs with the loads above. All who write it hold the lock.
+            self.virtual_ns.fetch_max(now_ns.min(NEVER - 1), AcqRel);
         }
     }
 }

@@ -9,8 +9,8 @@ use base::shim::Ordering::*;
 pub(crate) enum Jump {
     /// Somebody is awake, or there is no such clock.
     No,
-    /// It goes to the next timer, before which nothing can run.
-    Now,
+    /// It goes to the next timer, before which nothing can run, unless an M left the idle list since it was left this often.
+    Now { mleaves: u64 },
     /// It gets there when the machine's clock has gone on by as much: until then a device may bring something.
     InItsTime,
 }
@@ -26,15 +26,17 @@ impl Sched {
             return Jump::No;
         }
         let network = self.network_may_wake();
+        if network && self.clock_is_virtual() {
+            self.pace_begins(&mut gl)
+        }
         // Nobody is awake, so nobody stops or sets timers meanwhile.
         if self.allp.iter().map(|p| p.timers.live()).sum::<i64>() != 0 {
             return match self.clock_is_virtual() {
                 false => Jump::No,
-                true if network => {
-                    self.pace_begins(&mut gl);
-                    Jump::InItsTime
-                }
-                true => Jump::Now,
+                true if network => Jump::InItsTime,
+                true => Jump::Now {
+                    mleaves: gl.mleaves,
+                },
             };
         }
         if network {

@@ -1,6 +1,5 @@
 //! What a heap of timers was the last to keep, and whose drop runs code of the program: a goroutine does that, since it might park.
-//! An M that has no P at that moment (it moves a virtual clock, or is in a blocking call) cannot start one; the next that runs timers
-//! does.
+//! An M that has no P at that moment (it moves a virtual clock, or is in a blocking call) leaves that to the next that runs timers.
 
 use crate::m::M;
 use crate::sched::Sched;

@@ -41,7 +41,7 @@ pub(crate) fn call_by(m: &M) -> u32 {
 }
 
 /// Run `f`, which occupies this CPU without running Gs: polled I/O, a long computation outside the scheduler's rules. Its
-/// P goes to others after a while. `f` must not park, sleep, yield or set timers; it may ready goroutines and start some.
+/// P goes to others after a while. `f` must not park, sleep, yield, set timers, end its G or change `gomaxprocs`; it may ready goroutines and start some.
 ///
 /// ```
 /// # sched::testing::run(2, 2, || {

@@ -208,8 +208,8 @@ impl Sched {
             let deadline_ns_here = if keeps_time { deadline_ns } else { NEVER };
             let woken = match jumps {
                 Jump::No => self.park(m, deadline_ns_here),
-                Jump::Now => {
-                    self.jump_clock();
+                Jump::Now { mleaves } => {
+                    self.jump_clock(mleaves);
                     false
                 }
                 Jump::InItsTime => self.park_until_next_timer(m, deadline_ns_here),

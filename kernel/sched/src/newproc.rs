@@ -237,6 +237,9 @@ impl Sched {
 
     /// The same without a P.
     fn gfget_shared(&self) -> Option<GRef> {
+        if self.gfreesize.load(Relaxed) == 0 {
+            return None;
+        }
         let mut gl = self.lock.lock();
         let g = gl.gfree.pop();
         self.gfreesize.store(gl.gfree.len(), Relaxed);

@@ -47,6 +47,8 @@ pub(crate) struct Global {
     /// When all Ms had come onto the idle list, by the machine's clock, if another clock keeps pace with that one meanwhile
     /// (I-PACE); else [`NEVER`].
     pub pace_since_ns: u64,
+    /// How often an M left the idle list.
+    pub mleaves: u64,
     /// Runnable Gs that are locked to an M, for each M: `locked.rs`.
     pub trays: Box<[GQueue]>,
     /// Ps with nobody to run them, a bit each: `handoff.rs`.
@@ -147,6 +149,7 @@ impl Sched {
                     midle: 0,
                     poll_m: None,
                     pace_since_ns: NEVER,
+                    mleaves: 0,
                     trays: (0..cpus).map(|_| GQueue::new()).collect(),
                     stranded: 0,
                     stopwait: 0,

@@ -165,8 +165,8 @@ impl Timer {
         self.entry.load(Acquire) != 0
     }
 
-    /// Set it to fire at `when_ns`, which is not [`NEVER`], and then every `period_ns` (0: once). True: it was set before, or what it sent last was
-    /// not received yet and is taken back (Go: `modify`).
+    /// Set it to fire at `when_ns`, which is not [`NEVER`], and then every `period_ns` (0: once). True: it was set before, or what
+    /// it sent last was not received yet and is taken back (Go: `modify`).
     ///
     /// # Panics
     /// In a blocking call, which has no P.
@@ -181,20 +181,23 @@ impl Timer {
         let taken_back = !mutant("timer_reset_keeps_value") && self.fire.take_back();
         (set.when_ns, set.period_ns) = (when_ns, period_ns);
         set.rests = false; // what it rested for is taken back
-        let mut earliest = false;
+        let (mut earliest, mut left) = (false, None);
         if !was_set || when_ns < set.entry_when_ns {
+            left = self.forget_entry(&mut set);
             earliest = self.new_entry(&mut set, home)
         }
         drop(set);
+        if let Some(heap) = left {
+            heap.timers().clean()
+        }
         if earliest {
             m.sched().earlier_timer(m, p, when_ns)
         }
         was_set || taken_back
     }
 
-    /// Puts an entry into a heap. True: it is the earliest of a P.
+    /// Puts an entry into a heap; none is in one. True: it is the earliest of a P.
     fn new_entry(self: &Arc<Self>, set: &mut Set, home: Home) -> bool {
-        self.forget_entry(set);
         set.entries += 1;
         set.entry_when_ns = set.when_ns;
         self.entry.store(set.entries, Release);
@@ -296,8 +299,7 @@ impl Timer {
         }
     }
 
-    /// Its entry, if it has one, is stale from here on.
-    /// The heap that has it.
+    /// Its entry, if it has one, is stale from here on. The heap that has it.
     fn forget_entry(&self, set: &mut Set) -> Option<Home> {
         if !self.is_set() {
             return None;

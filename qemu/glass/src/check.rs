@@ -57,6 +57,8 @@ impl fmt::Display for Violation {
 pub struct Rules {
     /// The machine's time is its own (`--seed`): the host takes none of it away.
     pub virtual_time: bool,
+    /// Each CPU that runs a G records a tick now and then (`preempt=async`).
+    pub ticks: bool,
     /// Longest time that a G waits beside an idle P; `None` where idle Ps do not take from others (`steal=off`).
     pub idle_limit_ns: Option<u64>,
 }
@@ -113,7 +115,7 @@ pub struct Checker {
 impl Checker {
     /// For a machine of so many CPUs, from its start on.
     pub fn new(cpus: usize, rules: Rules) -> Checker {
-        let mut idle = IdleRule::new(cpus, rules.idle_limit_ns);
+        let mut idle = IdleRule::new(cpus, rules.idle_limit_ns, rules.ticks);
         if rules.virtual_time {
             idle.count_all()
         }

@@ -14,6 +14,7 @@ fn checker(events: &[(u64, u8, Kind, u32, u32)]) -> Checker {
         2,
         Rules {
             virtual_time: true,
+            ticks: true,
             idle_limit_ns: None,
         },
     );

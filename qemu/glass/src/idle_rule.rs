@@ -9,7 +9,8 @@
 //!
 //! Of a time in which a CPU that runs a G records nothing only [`STILL_NS`] count, but for machines whose time is their own: the
 //! host may have stopped it, with Gs in its hands on their way from one queue to another, and that another CPU wakes up each 10 ms
-//! in the meantime and finds nothing says nothing about it. And it counts only for Gs whose waker has got past its duty to wake a
+//! in the meantime and finds nothing says nothing about it. (Where no tick ends a slice it may just as well run for long, and only a
+//! time in which nobody records anything is cut so.) And it counts only for Gs whose waker has got past its duty to wake a
 //! CPU, which is certain when it records its next event. With a correct scheduler this time is nearly nothing, whatever the host
 //! does. It adds up over a G's wait: a busy CPU that looks into its own queue in between is no excuse.
 
@@ -36,6 +37,8 @@ pub const STILL_NS: u64 = 10_000_000;
 pub(crate) struct IdleRule {
     limit_ns: Option<u64>,
     still_ns: u64,
+    /// Each CPU that runs a G records something within that time, while the host lets it run.
+    ticks: bool,
     /// Woken before they had recorded that they halt: they will not halt for long.
     woken: u64,
     cpus: Vec<Cpu>,
@@ -56,10 +59,11 @@ pub(crate) struct IdleRule {
 }
 
 impl IdleRule {
-    pub fn new(cpus: usize, limit_ns: Option<u64>) -> IdleRule {
+    pub fn new(cpus: usize, limit_ns: Option<u64>, ticks: bool) -> IdleRule {
         IdleRule {
             limit_ns,
             still_ns: STILL_NS,
+            ticks,
             woken: 0,
             cpus: vec![Cpu::Unknown; cpus],
             last_ns: vec![0; cpus],
@@ -89,7 +93,7 @@ impl IdleRule {
         *self = IdleRule {
             longest_ns: self.longest_ns,
             still_ns: self.still_ns,
-            ..IdleRule::new(self.cpus.len(), self.limit_ns)
+            ..IdleRule::new(self.cpus.len(), self.limit_ns, self.ticks)
         }
     }
 
@@ -157,7 +161,7 @@ impl IdleRule {
         let Some(since_ns) = self.nobody_looks_since_ns else {
             return self.total_ns;
         };
-        let runs = |cpu: &usize| self.cpus[*cpu] == Cpu::Runs;
+        let runs = |cpu: &usize| self.ticks && self.cpus[*cpu] == Cpu::Runs;
         let seen_ns = (0..self.cpus.len())
             .filter(runs)
             .map(|cpu| self.last_ns[cpu]);

@@ -142,7 +142,7 @@ impl fmt::Debug for WaitGroup {
 /// 0; else it is in the list.
 pub(crate) struct Counter {
     count: AtomicI64,
-    /// Length of `waiters`, for the look of `add`.
+    /// Length of `waiters`, for the look of `change`.
     waiting: AtomicUsize,
     /// The [bubble](crate::synctest) in which the count rose from 0, 0: outside. Waiting is durable there.
     bubble: AtomicU64,

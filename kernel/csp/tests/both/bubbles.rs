@@ -386,6 +386,19 @@ fn what_is_left() {
         *out.lock() = Some((tx, rx, Timer::new(S), Ticker::new(S), ctx));
     });
     drop(left.lock().take());
+    // A context that was cancelled there may be cancelled once more.
+    let left = Arc::new(Mutex::new(None));
+    let out = left.clone();
+    run(move || {
+        let (ctx, cancel) = Context::background().with_cancel();
+        let done = ctx.done();
+        cancel.cancel();
+        *out.lock() = Some((ctx, cancel, done));
+    });
+    let (ctx, cancel, done) = left.lock().take().expect("the bubble is over");
+    cancel.cancel();
+    assert_eq!(ctx.err(), Some(ContextError::Canceled));
+    drop(done);
     // One of the two still inside, which goes on.
     let (tx, rx) = chan(0);
     let inside = spawn(move || {

@@ -129,6 +129,7 @@ impl<'c, S: Stream, H: Handler> Connection<'c, S, H> {
                     return Err(End::Shutdown);
                 }
             } else if !timed {
+                // The first request is awaited beyond the server's end too: who has just connected may have sent it already.
                 self.read_within(server.timeouts.head);
                 timed = true;
             }

@@ -77,6 +77,8 @@ impl Timers {
             let timer_locked = timer.new_home(of.1, other);
             if timer_locked.is_some() {
                 other.push(e.when_ns, e.what);
+                drop(timer_locked);
+                timer.release(); // the last one by now, if it has fired there
                 continue;
             }
             drop(timer_locked);
