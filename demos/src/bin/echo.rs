@@ -1,5 +1,5 @@
-//! An echo server, TCP and UDP at port 7, a goroutine for each connection (RFC 862). The runner says which port of the host's
-//! leads here: `nc localhost PORT`. With `-- N` it asks itself, N times over the loopback interface, and ends.
+//! An echo server, TCP and UDP at port 7, a goroutine for each connection (RFC 862): `nc localhost 8007`. The runner says which port of
+//! the host's leads here. With `-- N` it asks itself, N times over the loopback interface, and ends.
 #![no_std]
 #![no_main]
 use ringo::net::{Error, Result};

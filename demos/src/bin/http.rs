@@ -1,5 +1,5 @@
-//! A web server: a goroutine for each connection. The runner forwards a port of the host's to it and says which: then
-//! `curl localhost:8080`, or a browser. `curl -X POST localhost:8080/stop` ends it.
+//! A web server, a goroutine for each connection: `curl localhost:8080`, or a browser. The runner says which port of the host's leads
+//! here. `curl -X POST localhost:8080/stop` ends it.
 #![no_std]
 #![no_main]
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -34,13 +34,18 @@ pub fn is_wanted() -> bool {
     crate::start::config().tty
 }
 
-/// Reads commands from the console and runs them, until `exit` or the end of input. `help` lists them.
+/// Reads commands from the console and runs them, until `exit` or the end of input. `help` lists them. A machine with `--seed` gets
+/// no input, since that would come at the host's pleasure: there this says so and returns.
 ///
 /// ```no_run
 /// ringo::println!("type help, or exit");
 /// ringo::shell::run();
 /// ```
 pub fn run() {
+    if crate::start::config().icount {
+        crate::println!("a machine with --seed gets no input; leave --seed out for a shell");
+        return;
+    }
     let mut line = Line::new();
     loop {
         crate::print!("> ");

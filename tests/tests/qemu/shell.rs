@@ -3,7 +3,7 @@
 use libtest_mimic::Trial;
 use std::io::Write;
 use std::process::{Command, Stdio};
-use tests::{Case, NO_NET, Outcome, runner, trial};
+use tests::{Case, NO_NET, Outcome, run_runner, runner, trial};
 
 /// Types these lines.
 fn typed(text: &'static str) -> Case {
@@ -109,7 +109,12 @@ pub fn trials() -> Vec<Trial> {
             through_a_pipe(words)
         })
     };
-    machines.into_iter().map(of).collect()
+    let mut all: Vec<Trial> = machines.into_iter().map(of).collect();
+    all.push(trial("shell::none with a seed", || {
+        let words = ["shell", "--seed", "3", "--timeout", "120"];
+        run_runner("shell", "none with a seed", &words, |c| c)?.ended(0, "gets no input")
+    }));
+    all
 }
 
 fn through_a_pipe(words: &[&str]) -> Result<(), String> {
