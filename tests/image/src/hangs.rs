@@ -42,6 +42,8 @@ fn spin_for(time: Duration) {
 fn beside_sleepers(hang: fn()) -> Outcome {
     go(move || {
         sleep(Duration::from_millis(2));
+        // On a slow host main may be anywhere on its way to its sleep: it gets there now.
+        (0..100).for_each(|_| yield_now());
         hang()
     });
     let nap = match num_cpu() {
