@@ -1,27 +1,16 @@
 //! The whole scheduler on threads of the host machine.
 #![cfg(not(any(ringo_loom, ringo_shuttle)))]
 
+mod common;
+
 use base::config::{Config, Queue, Steal};
+use common::{SHAPES, go, until};
 use sched::testing::{run, run_with};
 use sched::{
-    GRef, WaitReason, current, goexit, goready, newproc, num_goroutine, park_unlock, sleep_ns,
-    yield_now,
+    GRef, WaitReason, current, goexit, goready, num_goroutine, park_unlock, sleep_ns, yield_now,
 };
-use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
-
-fn go(f: impl FnOnce() + Send + 'static) {
-    newproc(f, Location::caller());
-}
-
-fn until(done: impl Fn() -> bool) {
-    while !done() {
-        yield_now()
-    }
-}
-
-const SHAPES: [(usize, usize); 4] = [(1, 1), (2, 1), (2, 2), (4, 4)];
 
 #[test]
 fn main_is_g1_and_its_value_comes_back() {

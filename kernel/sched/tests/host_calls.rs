@@ -1,23 +1,13 @@
 //! Blocking calls and locked goroutines, on threads of the host machine.
 #![cfg(not(any(ringo_loom, ringo_shuttle)))]
 
+mod common;
+
+use common::{SHAPES, go, until};
 use sched::testing::run;
-use sched::{newproc, num_goroutine, sleep_ns, yield_now};
-use std::panic::Location;
+use sched::{num_goroutine, sleep_ns, yield_now};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
-
-fn go(f: impl FnOnce() + Send + 'static) {
-    newproc(f, Location::caller());
-}
-
-fn until(done: impl Fn() -> bool) {
-    while !done() {
-        yield_now()
-    }
-}
-
-const SHAPES: [(usize, usize); 4] = [(1, 1), (2, 1), (2, 2), (4, 4)];
 
 /// A G that waits inside a blocking call for another one: it ends only if its P goes to somebody else.
 #[test]
