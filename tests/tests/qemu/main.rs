@@ -53,9 +53,9 @@ use tests::Case;
 
 fn main() -> ExitCode {
     let mut args = Arguments::from_args();
-    // Machines wait now and then, for their disks, for the clock, for each other's builds: twice as many as there are processors.
+    // Machines wait now and then, for their disks, for the clock, for each other's builds: one more than there are processors.
     let processors = std::thread::available_parallelism().map_or(2, usize::from);
-    args.test_threads.get_or_insert(2 * processors);
+    args.test_threads.get_or_insert(processors + 1);
     let begin = std::time::Instant::now();
     // The long ones first, so that nobody waits for them alone at the end.
     let cases = [
