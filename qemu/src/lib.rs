@@ -18,7 +18,7 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `cli` `options` `size` `near` | what the user typed, checked |
+//! | `cli` `options` `checks` `resolved` `size` `near` | what the user typed, what goes with what, what it comes to |
 //! | `root` `program` `file_program` `builder` `progress` | from a name or a file to an ELF |
 //! | `install` `cpu_models` `accel` `probe_guest` | is there a QEMU, and what can it do |
 //! | `machine` `qemu_args` `boot_module` `disk` `net` `forward` | what is booted |
@@ -34,6 +34,7 @@ mod backtrace;
 mod boot_module;
 mod builder;
 mod check;
+mod checks;
 pub mod cli;
 mod console;
 mod control;
@@ -65,6 +66,7 @@ mod qemu_args;
 mod qmp;
 mod red_zone;
 mod report;
+mod resolved;
 mod root;
 mod run;
 mod runtime;

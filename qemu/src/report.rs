@@ -5,11 +5,12 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::options::{Checked, MachineKind, RunArgs};
+use crate::options::{MachineKind, RunArgs};
+use crate::resolved::Resolved;
 
 /// Prints what the user wants to know after the machine has ended: with `--json` the figures as JSON lines on
 /// stdout; for the tour also how long the way to `main` took.
-pub fn report(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcome) {
+pub fn report(args: &RunArgs, resolved: &Resolved, program: &str, outcome: &Outcome) {
     if program == "tour"
         && let Some(boot) = outcome.boot_to_main
     {
@@ -33,7 +34,7 @@ pub fn report(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcom
         });
         for line in stats
             .cloned()
-            .chain([figures(args, checked, program, outcome)])
+            .chain([figures(args, resolved, program, outcome)])
         {
             // Nobody is left to tell that nobody reads this.
             drop(writeln!(out, "{line}"));
@@ -63,14 +64,14 @@ fn disk_line(outcome: &Outcome) -> Option<String> {
     })
 }
 
-fn figures(args: &RunArgs, checked: &Checked, program: &str, outcome: &Outcome) -> Value {
+fn figures(args: &RunArgs, resolved: &Resolved, program: &str, outcome: &Outcome) -> Value {
     let seconds = |time: std::time::Duration| (time.as_secs_f64() * 1e6).round() / 1e6;
     json!({
         "event": "run",
         "program": program,
         "machine": if args.kind() == MachineKind::Qemu { "qemu" } else { "host" },
-        "smp": checked.smp,
-        "procs": checked.procs.unwrap_or(checked.smp),
+        "smp": resolved.smp,
+        "procs": resolved.procs.unwrap_or(resolved.smp),
         "exit": outcome.exit,
         "status": outcome.event("exit").map(|event| event["code"].clone()),
         "boot_to_main_s": outcome.boot_to_main.map(seconds),
@@ -119,7 +120,7 @@ mod tests {
             net: Some(crate::Net::Tap("t0".into())),
             ..Outcome::default()
         };
-        let value = figures(&args, &args.check().unwrap(), "hello", &outcome);
+        let value = figures(&args, &args.resolve().unwrap(), "hello", &outcome);
         assert_eq!(value["boot_to_main_s"], 0.15);
         assert_eq!(value["wall_s"], 1.234567);
         assert_eq!(value["net"], "tap:t0");

@@ -3,23 +3,24 @@
 use std::io::IsTerminal;
 
 use crate::builder::{self, BuildOptions};
-use crate::options::{Checked, MachineKind, RunArgs};
+use crate::options::{MachineKind, RunArgs};
 use crate::program::Program;
+use crate::resolved::Resolved;
 use crate::{Disk, HostMachine, Input, Machine, Outcome, Output, Result, Root};
 use crate::{accel, cpu_models, install, report, sys};
 
 /// Runs what the user asked for; the exit status.
 pub fn run(args: &RunArgs) -> Result<u8> {
     let root = Root::find()?;
-    let checked = args.check()?;
+    let resolved = args.resolve()?;
     let cwd = std::env::current_dir().unwrap_or_else(|_| root.path().to_path_buf());
     let program = Program::find(&root, &cwd, &args.program)?;
     sys::do_not_stop_in_background();
     let outcome = match args.kind() {
-        MachineKind::Qemu => on_qemu(&root, args, &checked, &program)?,
-        MachineKind::Host => on_host(&root, args, &checked, &program)?,
+        MachineKind::Qemu => on_qemu(&root, args, &resolved, &program)?,
+        MachineKind::Host => on_host(&root, args, &resolved, &program)?,
     };
-    report::report(args, &checked, program.name(), &outcome);
+    report::report(args, &resolved, program.name(), &outcome);
     Ok(outcome.exit)
 }
 
@@ -31,31 +32,31 @@ fn build_options(args: &RunArgs) -> BuildOptions {
     }
 }
 
-fn on_qemu(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) -> Result<Outcome> {
+fn on_qemu(root: &Root, args: &RunArgs, resolved: &Resolved, program: &Program) -> Result<Outcome> {
     let qemu = install::prepare()?;
-    cpu_models::check(&qemu, &checked.cpu)?;
+    cpu_models::check(&qemu, &resolved.cpu)?;
     let accel = if args.seed.is_some() {
         crate::Accel::Tcg
     } else {
-        accel::choose(&qemu, checked.accel)?
+        accel::choose(&qemu, resolved.accel)?
     };
     let kernel = builder::build_program(root, program, false, &build_options(args))?;
     let mut machine = Machine::new(kernel, program.name());
-    machine.smp = checked.smp;
-    machine.mem_bytes = checked.mem_bytes;
+    machine.smp = resolved.smp;
+    machine.mem_bytes = resolved.mem_bytes;
     machine.accel = accel;
-    machine.cpu.clone_from(&checked.cpu);
-    machine.board = checked.board;
-    machine.words = words(args, checked);
+    machine.cpu.clone_from(&resolved.cpu);
+    machine.board = resolved.board;
+    machine.words = words(args, resolved);
     machine.args.clone_from(&args.args);
     machine.seed = args.seed;
     machine.disk = match &args.disk {
         Some(file) => Disk::File(file.clone()),
         None => Disk::IfUsed,
     };
-    machine.net.clone_from(&checked.net);
-    machine.forwards.clone_from(&checked.forwards);
-    machine.forward_listeners = checked.forwards.is_empty();
+    machine.net.clone_from(&resolved.net);
+    machine.forwards.clone_from(&resolved.forwards);
+    machine.forward_listeners = resolved.forwards.is_empty();
     machine.capture.clone_from(&args.capture);
     machine.timeout = args.timeout;
     machine.gdb = args.gdb;
@@ -69,7 +70,7 @@ fn on_qemu(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) ->
     machine.run()
 }
 
-fn on_host(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) -> Result<Outcome> {
+fn on_host(root: &Root, args: &RunArgs, resolved: &Resolved, program: &Program) -> Result<Outcome> {
     if let options @ [_, ..] = args.meaningless().as_slice() {
         eprintln!(
             "ringo: {} means nothing under --machine host",
@@ -78,8 +79,8 @@ fn on_host(root: &Root, args: &RunArgs, checked: &Checked, program: &Program) ->
     }
     let executable = builder::build_program(root, program, true, &build_options(args))?;
     let mut machine = HostMachine::new(executable, program.name());
-    machine.smp = checked.smp;
-    machine.words = words(args, checked);
+    machine.smp = resolved.smp;
+    machine.words = words(args, resolved);
     machine
         .words
         .extend(args.seed.map(|seed| format!("seed={seed}")));
@@ -99,11 +100,11 @@ fn event_log() -> Option<std::path::PathBuf> {
     (!file.is_empty()).then(|| file.into())
 }
 
-/// The checked words, and one that tells the program whether somebody sits there. A seeded machine has no input.
-fn words(args: &RunArgs, checked: &Checked) -> Vec<String> {
+/// The resolved words, and one that tells the program whether somebody sits there. A seeded machine has no input.
+fn words(args: &RunArgs, resolved: &Resolved) -> Vec<String> {
     let somebody =
         args.seed.is_none() && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let mut words = checked.words.clone();
+    let mut words = resolved.words.clone();
     words.extend(somebody.then(|| "tty=1".to_string()));
     words
 }

@@ -1,0 +1,210 @@
+//! The options of a run: what goes with what, checked before anything is built or booted.
+
+use crate::net::tap_flags;
+use crate::options::{MachineKind, RunArgs};
+use crate::{Failure, Forward, Net, Result, disk};
+
+impl RunArgs {
+    /// Checks that the options go together.
+    ///
+    /// # Errors
+    ///
+    /// The first that does not.
+    pub fn check_together(&self) -> Result<()> {
+        if self.trace.is_some() {
+            return Err(Failure::new("--trace is not there yet"));
+        }
+        if self.kind() == MachineKind::Host && self.gdb {
+            return Err(Failure::new(
+                "--gdb is for --machine qemu; run the program's executable under gdb instead",
+            ));
+        }
+        if let Some(file) = &self.disk {
+            if self.kind() == MachineKind::Host {
+                return Err(Failure::new(
+                    "--disk is for --machine qemu; the host machine has no disk",
+                ));
+            }
+            if self.seed.is_some() {
+                return Err(Failure::new(
+                    "--seed repeats a run, which --disk cannot: when a disk answers is up to this system; leave one of \
+                     them out",
+                ));
+            }
+            disk::open(file)?;
+        }
+        if self.seed.is_some() && self.accel.as_deref() == Some("kvm") {
+            return Err(Failure::new(
+                "--seed counts instructions, which --accel kvm cannot; leave one of them out",
+            ));
+        }
+        Ok(())
+    }
+
+    /// What the card is connected to.
+    pub fn net(&self) -> Result<Net> {
+        let net = self.net.as_deref().map_or(Ok(Net::IfUsed), Net::parse)?;
+        let (asked, capture) = (
+            net != Net::IfUsed && net != Net::None,
+            self.capture.is_some(),
+        );
+        let option = if asked {
+            "--net"
+        } else if !self.forward.is_empty() {
+            "--forward"
+        } else if capture {
+            "--capture"
+        } else {
+            return Ok(net);
+        };
+        if self.kind() == MachineKind::Host {
+            return Err(Failure::new(format!(
+                "{option} is for --machine qemu; the host machine has no card"
+            )));
+        }
+        if self.seed.is_some() {
+            return Err(Failure::new(format!(
+                "--seed repeats a run, which {option} cannot: when a frame comes is up to others; leave one of them out"
+            )));
+        }
+        if net == Net::None && capture {
+            return Err(Failure::new(
+                "--capture has nothing to write with --net none; leave one of them out",
+            ));
+        }
+        if let Net::Tap(name) = &net {
+            tap_flags(name)?;
+        }
+        Ok(net)
+    }
+
+    /// What is forwarded.
+    pub fn forwards(&self) -> Result<Vec<Forward>> {
+        let forwards = Forward::parse_all(&self.forward)?;
+        if let (Some(forward), Some(net)) = (forwards.first(), &self.net)
+            && net != "user"
+        {
+            return Err(Failure::new(format!(
+                "--forward {forward} is for --net user, not for --net {net}; leave one of them out"
+            )));
+        }
+        Ok(forwards)
+    }
+
+    /// The options given that say something about a machine that is not there under `--machine host`.
+    pub fn meaningless(&self) -> Vec<&'static str> {
+        let given = [
+            ("--mem", self.mem.is_some()),
+            ("--accel", self.accel.is_some()),
+            ("--cpu", self.cpu.is_some()),
+            ("--board", self.board.is_some()),
+        ];
+        let on_host = self.kind() == MachineKind::Host;
+        let given = given.iter().filter(|(_, given)| on_host && *given);
+        given.map(|(option, _)| *option).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolved::Resolved;
+    use clap::Parser;
+
+    fn resolve(line: &str) -> Result<Resolved> {
+        RunArgs::try_parse_from(["x"].into_iter().chain(line.split_whitespace()))
+            .unwrap()
+            .resolve()
+    }
+
+    fn line(options: &str) -> String {
+        resolve(options).unwrap_err().line
+    }
+
+    #[test]
+    fn what_does_not_go_together() {
+        assert_eq!(line("hello --trace x"), "--trace is not there yet");
+        assert!(line("hello --disk no/x").starts_with("--disk no/x: No such file"));
+        assert!(
+            line("hello --disk x --seed 1")
+                .starts_with("--seed repeats a run, which --disk cannot")
+        );
+        assert!(line("hello --disk x --machine host").starts_with("--disk is for --machine qemu"));
+        assert!(line("hello --machine host --gdb").contains("--machine qemu"));
+        assert!(line("hello --seed 1 --accel kvm").contains("--accel kvm cannot"));
+    }
+
+    #[test]
+    fn network() {
+        let net = |line: &str| resolve(line).unwrap().net;
+        assert_eq!(
+            (net("hello"), net("hello --net none")),
+            (Net::IfUsed, Net::None)
+        );
+        assert_eq!(
+            (net("hello --seed 1"), net("hello --net user")),
+            (Net::IfUsed, Net::User)
+        );
+        let forwards = resolve("hello --forward 18080:80 --forward udp:18080:7")
+            .unwrap()
+            .forwards;
+        assert_eq!(forwards.len(), 2);
+        for (wrong, says) in [
+            (
+                "--net usr",
+                "--net usr is not possible; it can be user, stream:PATH",
+            ),
+            (
+                "--net tap:ringo-absent",
+                "ip tuntap add dev ringo-absent mode tap",
+            ),
+            (
+                "--net user --seed 1",
+                "--seed repeats a run, which --net cannot",
+            ),
+            (
+                "--forward 18080:80 --seed 1",
+                "--seed repeats a run, which --forward cannot",
+            ),
+            (
+                "--capture x --seed 1",
+                "--seed repeats a run, which --capture cannot",
+            ),
+            ("--net user --machine host", "--net is for --machine qemu"),
+            (
+                "--capture x --machine host",
+                "--capture is for --machine qemu",
+            ),
+            (
+                "--capture x --net none",
+                "--capture has nothing to write with --net none",
+            ),
+            (
+                "--forward 18080:80 --net none",
+                "--forward 18080:80 is for --net user, not for --net none",
+            ),
+            ("--forward 18080", "--forward 18080: it is HOST:GUEST"),
+            (
+                "--forward 18080:80 --forward 18080:81",
+                "port 18080 goes to port 80 already",
+            ),
+        ] {
+            let got = line(&format!("hello {wrong}"));
+            assert!(got.contains(says), "{wrong}: {got}");
+        }
+    }
+
+    #[test]
+    fn what_means_nothing_on_the_host() {
+        let meaningless = |line: &str| {
+            let words = ["x"].into_iter().chain(line.split_whitespace());
+            RunArgs::try_parse_from(words).unwrap().meaningless()
+        };
+        assert_eq!(
+            meaningless("hello --machine host --mem 1G --smp 3 --board q35"),
+            ["--mem", "--board"]
+        );
+        assert!(meaningless("hello --mem 1G --board q35").is_empty());
+        assert!(meaningless("hello --machine host").is_empty());
+    }
+}
