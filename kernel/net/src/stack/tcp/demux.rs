@@ -5,7 +5,6 @@ use super::listen::{Half, Listening};
 use super::timewait::TimeWait;
 use crate::stack::secret::Secret;
 use alloc::{sync::Arc, vec::Vec};
-use base::Rng;
 use core::hash::{Hash, Hasher};
 use core::net::{Ipv4Addr, SocketAddrV4};
 use hashbrown::HashMap;
@@ -56,7 +55,10 @@ pub(crate) struct Demux<U> {
     pub waiting: usize,
     /// The next listener's number.
     pub next_id: u64,
-    rng: Rng,
+    /// For each remote end a place to begin at.
+    places: Secret,
+    /// Ports that were looked for so far.
+    drawn: u32,
 }
 
 impl<U> Demux<U> {
@@ -66,7 +68,8 @@ impl<U> Demux<U> {
             listening: HashMap::with_hasher(Secret::new(seed, 4)),
             waiting: 0,
             next_id: 0,
-            rng: Rng::new(Secret::new(seed, 5).of(&[])),
+            places: Secret::new(seed, 5),
+            drawn: 0,
         }
     }
 
@@ -115,7 +118,7 @@ impl<U> Demux<U> {
         reuse: impl Fn(&Tuple, &TimeWait) -> bool,
     ) -> Option<Tuple> {
         let mut old = None;
-        for port in self.ports() {
+        for port in self.ports(remote) {
             let local = SocketAddrV4::new(local, port);
             let tuple = Tuple { local, remote };
             match self.slots.get(&tuple) {
@@ -135,13 +138,63 @@ impl<U> Demux<U> {
 
     /// A port to listen on that nobody else does.
     pub fn free_port(&mut self, addr: Ipv4Addr) -> Option<u16> {
-        self.ports().find(|&port| !self.is_taken(addr, port))
+        let nobody = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
+        self.ports(nobody).find(|&port| !self.is_taken(addr, port))
     }
 
-    /// All ephemeral ports, from one at random on.
-    fn ports(&mut self) -> impl Iterator<Item = u16> + use<U> {
+    /// All ephemeral ports, from one on that cannot be guessed and was not used for long (RFC 6056, algorithm 3): the next port each
+    /// time, counted from a secret place for each remote end. A port at random may be one that the other end still remembers, and
+    /// it drops what does not begin after the old connection's end.
+    fn ports(&mut self, remote: SocketAddrV4) -> impl Iterator<Item = u16> + use<U> {
         let n = EPHEMERAL.len() as u32;
-        let start = self.rng.below(n);
+        let remote = u64::from(remote.ip().to_bits()) << 16 | u64::from(remote.port());
+        let place = (self.places.of(&[remote]) % u64::from(n)) as u32;
+        let start = (place + self.drawn) % n;
+        self.drawn = (self.drawn + 1) % n;
         (0..n).map(move |i| EPHEMERAL.start + ((start + i) % n) as u16)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Demux, EPHEMERAL};
+    use core::net::{Ipv4Addr, SocketAddrV4};
+
+    /// The port that a connection gets that ends at once, and leaves nothing behind here.
+    fn port(demux: &mut Demux<()>, to: SocketAddrV4) -> u16 {
+        let local = Ipv4Addr::new(10, 0, 0, 1);
+        let tuple = demux.reserve(local, to, |_, _| false).unwrap();
+        demux.slots.remove(&tuple);
+        tuple.local.port()
+    }
+
+    /// The other end may remember a connection that has left nothing here.
+    #[test]
+    fn a_port_comes_again_after_all_others() {
+        let mut demux = Demux::new(3);
+        let to = SocketAddrV4::new([10, 0, 0, 2].into(), 80);
+        let n = EPHEMERAL.len();
+        let ports: Vec<u16> = (0..2 * n).map(|_| port(&mut demux, to)).collect();
+        assert_eq!(ports[..n], ports[n..]);
+        let mut once = ports[..n].to_vec();
+        once.sort_unstable();
+        assert!(once.into_iter().eq(EPHEMERAL))
+    }
+
+    /// Neither another boot's nor another remote end's ports say where one begins.
+    #[test]
+    fn ports_begin_anywhere() {
+        let first = |seed, host| {
+            let to = SocketAddrV4::new([10, 0, 0, host].into(), 80);
+            port(&mut Demux::new(seed), to)
+        };
+        let mut firsts: Vec<u16> = (0..1000).map(|i| first(i / 50, i as u8)).collect();
+        let rising = firsts.windows(2).filter(|w| w[0] < w[1]).count();
+        assert!((400..600).contains(&rising), "{rising} of 1000 rise");
+        firsts.sort_unstable();
+        let quarters = firsts.chunks(250).map(|quarter| quarter[0]);
+        assert!(quarters.zip(0..).all(|(port, i)| {
+            port.abs_diff(EPHEMERAL.start + i * (EPHEMERAL.len() / 4) as u16) < 1500
+        }))
     }
 }

