@@ -1,8 +1,10 @@
 //! What others serve, fetched by the machine or through it.
 
 use super::{hung, text};
+use nix::sys::socket as raw;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::thread;
 use tests::{Live, run_runner};
 
@@ -19,9 +21,19 @@ fn serve(
             stream.set_read_timeout(Some(hung())).map_err(text)?;
             each(i, stream).map_err(|e| format!("connection {i} of the server here: {e}"))?
         }
-        Ok(())
+        // Nobody listens from here on: a child that another test starts now holds a copy of the socket until its `exec`.
+        raw::shutdown(listener.as_raw_fd(), raw::Shutdown::Read).map_err(|e| e.to_string())
     };
     Ok((port, thread::spawn(serves)))
+}
+
+/// A port of this computer that nobody listens at, and that nobody else gets while the socket lives.
+fn nobody() -> nix::Result<(u16, OwnedFd)> {
+    let (kind, flags) = (raw::SockType::Stream, raw::SockFlag::SOCK_CLOEXEC);
+    let socket = raw::socket(raw::AddressFamily::Inet, kind, flags, None)?;
+    raw::bind(socket.as_raw_fd(), &raw::SockaddrIn::new(127, 0, 0, 1, 0))?;
+    let at: raw::SockaddrIn = raw::getsockname(socket.as_raw_fd())?;
+    Ok((at.port(), socket))
 }
 
 /// Each end is passed on alone, in both directions; 500,000 bytes each way.
@@ -149,10 +161,8 @@ pub fn wget() -> Result<(), String> {
         stream.write_all(ANSWERS.get(i).unwrap_or(round).as_bytes())
     };
     let (port, server) = serve(each, PATHS.len() + ROUND + 1)?;
-    let refused = {
-        let closed = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(text)?;
-        format!("10.0.2.2:{}", closed.local_addr().map_err(text)?.port())
-    };
+    let (refused, _kept) = nobody().map_err(|e| e.to_string())?;
+    let refused = format!("10.0.2.2:{refused}");
     let asked: Vec<String> = [
         "length", "chunks", "end", "a/b?c", "tls", "404", "short", "ssh",
     ]
