@@ -13,10 +13,12 @@
 //! | `tcp.rs` `udp.rs` | what a client or a server does, as calls that wait |
 //! | `dhcp.rs` | who gives the machine its address |
 //! | `raw.rs` | frames made by hand: floods, resets, nonsense |
+//! | `crowd.rs` | thousands of connections that cost this side nothing |
 //!
 //! A script never fails by the clock: each wait has a limit for hangs only (`RINGO_PATIENCE`).
 
 mod card;
+mod crowd;
 mod dhcp;
 mod faults;
 mod raw;
@@ -26,6 +28,7 @@ mod tests;
 mod udp;
 mod wire;
 
+pub use crowd::Crowd;
 pub use faults::{Faults, Tally};
 pub use raw::{Flags, Segment, arp_reply, arp_request, datagram, datagram_in, ethernet};
 pub use smoltcp::iface::SocketHandle;
@@ -158,6 +161,14 @@ impl Peer {
     /// How often the machine has been given its address.
     pub fn leases(&self) -> u32 {
         self.dhcp.as_ref().map_or(0, |dhcp| dhcp.given)
+    }
+
+    /// Processor time that the machine's process has taken so far, all its threads together.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn machine_cpu_time(&self) -> Result<Duration, String> {
+        self.wire.other_cpu_time()
     }
 
     /// Sends a frame made by hand, past the faults.

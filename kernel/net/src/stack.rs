@@ -58,7 +58,7 @@ pub struct Stack<U> {
     address: SpinLock<Option<Address>>,
     arp: SpinLock<arp::Table>,
     looped: SpinLock<looped::Queue>,
-    timers: timers::Timers<U>,
+    timers: timers::Timers,
     tcp: tcp::Tcp<U>,
     udp: udp::Udp<U>,
     /// Senders of datagrams that found the card full.
@@ -160,17 +160,13 @@ impl<U> Stack<U> {
 }
 
 impl<U> Net<'_, U> {
-    fn fell_due(&mut self, target: timers::Target<U>) {
+    fn fell_due(&mut self, target: timers::Target) {
         match target {
             timers::Target::Neighbour(hop) => self.ask_again(hop),
             timers::Target::Dhcp => self.dhcp_due(),
             timers::Target::Half(tuple) => self.half_fell_due(tuple),
             timers::Target::TimeWait(tuple) => self.wait_fell_due(tuple),
-            timers::Target::Conn(conn) => {
-                if let Some(conn) = conn.upgrade() {
-                    self.conn_fell_due(&conn)
-                }
-            }
+            timers::Target::Conn(tuple) => self.conn_fell_due(&tuple),
         }
     }
 

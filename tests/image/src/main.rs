@@ -38,6 +38,8 @@ mod idle;
 mod ipi;
 #[cfg(ringo_kernel)]
 mod leaks;
+#[cfg(ringo_kernel)]
+mod loads;
 mod lock_waits;
 mod locked;
 mod locked_p;
@@ -88,6 +90,7 @@ const BARE: &[&[Test]] = &[
     exceptions::TESTS,
     goker::TESTS,
     leaks::TESTS,
+    loads::TESTS,
     memory::TESTS,
     net::TESTS,
     net_echo::TESTS,

@@ -1,6 +1,7 @@
 //! Frames over a Unix socket, each behind its length in 4 bytes, the highest first: QEMU's `-netdev stream`.
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -72,6 +73,24 @@ impl Wire {
         self.send(frame);
         self.write();
         true
+    }
+
+    /// Processor time of the process at the other end: of all its threads that live.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn other_cpu_time(&self) -> Result<Duration, String> {
+        let whose = getsockopt(&self.stream, PeerCredentials).map_err(|e| e.to_string())?;
+        let tasks = format!("/proc/{}/task", whose.pid());
+        let tasks = std::fs::read_dir(&tasks).map_err(|e| format!("{tasks}: {e}"))?;
+        let mut ns = 0;
+        for task in tasks.flatten() {
+            // One that has just ended cannot be read any more.
+            let text = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+            let first = text.split(' ').next().and_then(|n| n.parse::<u64>().ok());
+            ns += first.unwrap_or(0)
+        }
+        Ok(Duration::from_nanos(ns))
     }
 
     /// Bytes that the other end has not taken.

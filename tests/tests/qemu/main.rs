@@ -7,6 +7,9 @@
 //! | `RINGO_BOOTS=N` | boots in a row of each kind of machine (3) |
 //! | `RINGO_PEAK_GS=N` | goroutines of a peak of memory (8 000), ten times over |
 //! | `RINGO_PAIRS=N` | pairs of park and ready on a CPU (1 000 000), on 2 and 4 a part of that; a hundredth of them through a halt |
+//! | `RINGO_CONNECTIONS=N` | echo connections that stand at once (10 000) |
+//! | `RINGO_STORMS=N` | storms of frames on a machine (60) |
+//! | `RINGO_WRK_S=N` | seconds of each run of `wrk` (1) |
 //! | `RINGO_INJECTIONS=N` | injected calls that the registers test makes in all (1 000 000) |
 
 mod bad_input;
@@ -28,6 +31,7 @@ mod hangs;
 mod idle;
 mod leaks;
 mod life;
+mod loads;
 mod locked;
 mod memory;
 mod net;
@@ -62,6 +66,7 @@ fn main() -> ExitCode {
         regs::cases(),
         served::cases(),
         clients::cases(),
+        loads::cases(),
         soak::cases(),
         sockets::cases(),
         wake::cases(),

@@ -1,11 +1,11 @@
 //! What falls due when: a heap of deadlines, and the earliest beside it, to be read without the lock.
 //!
 //! An entry is a reminder, not a promise: who is reminded looks by itself whether it is time, so nothing is ever taken out of the heap
-//! but from its head. Whoever's deadline moves back lets the old entry come and asks for the later one then.
+//! but from its head. Whoever's deadline moves back lets the old entry come and asks for the later one then. An entry names who is
+//! reminded and does not hold it: what has ended takes no memory here but the entry's.
 
-use super::tcp::{Shared, Tuple};
+use super::tcp::Tuple;
 use alloc::collections::BinaryHeap;
-use alloc::sync::Weak;
 use base::{Rank, SpinLock};
 use core::cmp::Ordering as Order;
 use core::net::Ipv4Addr;
@@ -14,10 +14,13 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// A deadline that there is not.
 pub const NEVER: u64 = u64::MAX;
 
+/// Room for so many reminders is kept; what a peak took beyond is given back.
+const KEPT: usize = 256;
+
 /// Who is reminded.
-pub(crate) enum Target<U> {
-    /// A connection.
-    Conn(Weak<Shared<U>>),
+pub(crate) enum Target {
+    /// A connection, or the next one of that name, which looks in vain.
+    Conn(Tuple),
     /// A half-open connection.
     Half(Tuple),
     /// An ended one.
@@ -28,20 +31,20 @@ pub(crate) enum Target<U> {
     Dhcp,
 }
 
-struct Entry<U> {
+struct Entry {
     at_ns: u64,
-    target: Target<U>,
+    target: Target,
 }
 
 /// Deadlines of a stack.
-pub(crate) struct Timers<U> {
-    heap: SpinLock<BinaryHeap<Entry<U>>>,
+pub(crate) struct Timers {
+    heap: SpinLock<BinaryHeap<Entry>>,
     /// Deadline of the heap's head, [`NEVER`]: it is empty. Written under the lock. Relaxed: who reads it too early is told anew by
     /// whoever moved it, who looks at it afterwards itself before it halts.
     next_ns: AtomicU64,
 }
 
-impl<U> Timers<U> {
+impl Timers {
     pub fn new() -> Self {
         Self {
             heap: SpinLock::new(Rank::NetTable, BinaryHeap::new()),
@@ -50,14 +53,14 @@ impl<U> Timers<U> {
     }
 
     /// Reminds `target` at `at_ns` or soon after.
-    pub fn remind(&self, at_ns: u64, target: Target<U>) {
+    pub fn remind(&self, at_ns: u64, target: Target) {
         let mut heap = self.heap.lock();
         heap.push(Entry { at_ns, target });
         self.note(&heap)
     }
 
     /// Somebody whose time has come.
-    pub fn due(&self, now_ns: u64) -> Option<Target<U>> {
+    pub fn due(&self, now_ns: u64) -> Option<Target> {
         if self.next_ns() > now_ns {
             return None;
         }
@@ -66,6 +69,10 @@ impl<U> Timers<U> {
             return None;
         }
         let target = heap.pop().map(|e| e.target);
+        if heap.len() < heap.capacity() / 4 && heap.capacity() > KEPT {
+            let half = heap.capacity() / 2;
+            heap.shrink_to(half)
+        }
         self.note(&heap);
         target
     }
@@ -79,26 +86,26 @@ impl<U> Timers<U> {
         self.next_ns.load(Relaxed)
     }
 
-    fn note(&self, heap: &BinaryHeap<Entry<U>>) {
+    fn note(&self, heap: &BinaryHeap<Entry>) {
         let ns = heap.peek().map_or(NEVER, |e| e.at_ns);
         self.next_ns.store(ns, Relaxed)
     }
 }
 
 /// The heap's head is its greatest: the earliest.
-impl<U> Ord for Entry<U> {
+impl Ord for Entry {
     fn cmp(&self, other: &Self) -> Order {
         other.at_ns.cmp(&self.at_ns)
     }
 }
-impl<U> PartialOrd for Entry<U> {
+impl PartialOrd for Entry {
     fn partial_cmp(&self, other: &Self) -> Option<Order> {
         Some(self.cmp(other))
     }
 }
-impl<U> PartialEq for Entry<U> {
+impl PartialEq for Entry {
     fn eq(&self, other: &Self) -> bool {
         self.at_ns == other.at_ns
     }
 }
-impl<U> Eq for Entry<U> {}
+impl Eq for Entry {}

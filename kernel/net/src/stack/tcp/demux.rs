@@ -12,6 +12,9 @@ use hashbrown::HashMap;
 /// Ports that our connections go out from (Linux's).
 const EPHEMERAL: core::ops::Range<u16> = 32768..61000;
 
+/// Room for so many slots is kept.
+const KEPT: usize = 256;
+
 /// A connection's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tuple {
@@ -73,6 +76,20 @@ impl<U> Demux<U> {
         }
     }
 
+    /// Takes a slot out. What a peak took of memory is given back.
+    pub fn remove(&mut self, tuple: &Tuple) -> Option<Slot<U>> {
+        let gone = self.slots.remove(tuple);
+        self.shrink();
+        gone
+    }
+
+    fn shrink(&mut self) {
+        if self.slots.len() < self.slots.capacity() / 8 && self.slots.capacity() > KEPT {
+            let half = self.slots.capacity() / 2;
+            self.slots.shrink_to(half)
+        }
+    }
+
     /// Who listens at `local`: who has asked for this very address before who takes any.
     pub fn listener(&mut self, local: SocketAddrV4) -> Option<&mut Listening<U>> {
         let at_port = self.listening.get_mut(&local.port())?;
@@ -106,6 +123,7 @@ impl<U> Demux<U> {
         }
         self.slots
             .retain(|_, slot| !matches!(slot, Slot::Half(half) if half.listener == id));
+        self.shrink();
         Some(gone)
     }
 

@@ -218,7 +218,7 @@ impl<U> Net<'_, U> {
             Some(Slot::Half(half)) => half.listener,
             _ => return,
         };
-        demux.slots.remove(tuple);
+        demux.remove(tuple);
         if let Some(l) = demux.listener_by_id(tuple.local.port(), id) {
             l.half -= 1
         }

@@ -3,7 +3,7 @@
 
 use super::TcpError;
 use super::conn::{Inner, Shared, instant};
-use super::demux::Slot;
+use super::demux::{Slot, Tuple};
 use super::segment::Segment;
 use super::wire::{Egress, Wire};
 use crate::stack::ipv4::Sent;
@@ -57,9 +57,13 @@ impl<U> Net<'_, U> {
         self.with_conn(conn, |inner, net| inner.came(net, segment))
     }
 
-    /// Reminded of a connection.
-    pub(in crate::stack) fn conn_fell_due(&mut self, conn: &Arc<Shared<U>>) {
-        self.with_conn(conn, |inner, net| inner.disarm(net.now_ns))
+    /// Reminded of a connection, if it is still there.
+    pub(in crate::stack) fn conn_fell_due(&mut self, tuple: &Tuple) {
+        let conn = match self.stack.tcp.demux.lock().slots.get(tuple) {
+            Some(Slot::Conn(conn)) => conn.clone(),
+            _ => return,
+        };
+        self.with_conn(&conn, |inner, net| inner.disarm(net.now_ns))
     }
 
     /// The card has room: for some of those who wait, the longest first, until one finds it full again. Whoever finds it so is told
@@ -83,7 +87,7 @@ impl<U> Net<'_, U> {
                 let mut demux = tcp.demux.lock();
                 let ours = |s: &Slot<U>| matches!(s, Slot::Conn(c) if Arc::ptr_eq(c, conn));
                 if demux.slots.get(&conn.tuple).is_some_and(ours) {
-                    let gone = demux.slots.remove(&conn.tuple);
+                    let gone = demux.remove(&conn.tuple);
                     drop(demux);
                     drop(gone)
                 }
@@ -91,7 +95,7 @@ impl<U> Net<'_, U> {
             None => (),
         }
         if let Some(at_ns) = after.remind_ns {
-            let target = Target::Conn(Arc::downgrade(conn));
+            let target = Target::Conn(conn.tuple);
             self.stack.timers.remind(at_ns, target)
         }
         if after.starve {

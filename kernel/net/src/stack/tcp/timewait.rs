@@ -40,7 +40,7 @@ impl<U> Net<'_, U> {
         {
             let mut demux = self.stack.tcp.demux.lock();
             if demux.waiting >= self.stack.config.tcp.time_waits {
-                demux.slots.remove(tuple);
+                demux.remove(tuple);
                 return self.stack.stats.count(Counter::TimeWaitFull);
             }
             demux.waiting += 1;
@@ -60,7 +60,7 @@ impl<U> Net<'_, U> {
                     w.until_ns
                 }
                 Some(Slot::Waiting(_)) => {
-                    demux.slots.remove(&tuple);
+                    demux.remove(&tuple);
                     demux.waiting -= 1;
                     return;
                 }
@@ -86,7 +86,7 @@ impl<U> Net<'_, U> {
                 && before(wait.acked, segment.seq())
                 && demux.listener(tuple.local).is_some();
             if anew {
-                demux.slots.remove(tuple);
+                demux.remove(tuple);
                 demux.waiting -= 1
             }
             (wait, anew)

@@ -1,0 +1,64 @@
+//! A server under loads: port 7 sends back what comes, at port 9 the machine says how it is. What is done to it, and whether it is
+//! right, is the script's at the other end of the cable.
+
+use crate::wait::until;
+use crate::{Outcome, Test, ensure};
+use alloc::format;
+use ringo::net::Error;
+use ringo::{machine, prelude::*};
+
+pub const TESTS: &[Test] = &[("loads_serve", loads_serve)];
+
+/// Sends back what comes, until the end, or until the other side breaks it off.
+fn echo(stream: &TcpStream) -> Result<(), Error> {
+    let (mut from, mut to) = (stream, stream);
+    let mut buffer = [0; 4096];
+    loop {
+        match from.read(&mut buffer)? {
+            0 => return Ok(()),
+            n => to.write_all(&buffer[..n])?,
+        }
+    }
+}
+
+/// Goroutines, those of them that wait for the network, and bytes of the heap in use.
+fn state() -> [u64; 3] {
+    let heap = mem::heap::usage();
+    let bytes = heap.small_used_bytes + heap.large_used_bytes;
+    let waiters = sched::this().netpoll_waiters();
+    [sched::num_goroutine() as u64, waiters.into(), bytes as u64]
+}
+
+/// Both ports, until port 9 is told to end (`e`). To any other byte it answers with the state.
+fn loads_serve() -> Outcome {
+    let said = |e: Error| format!("{e}");
+    let listener = Arc::new(TcpListener::bind("0.0.0.0:7").map_err(said)?);
+    let control = TcpListener::bind("0.0.0.0:9").map_err(said)?;
+    let server = {
+        let listener = listener.clone();
+        spawn(move || {
+            while let Ok((stream, _)) = listener.accept() {
+                // A connection that breaks concerns nobody else.
+                go(move || _ = echo(&stream))
+            }
+        })
+    };
+    let (mut asks, _) = control.accept().map_err(said)?;
+    let mut byte = [0];
+    loop {
+        asks.read_exact(&mut byte).map_err(|e| format!("{e:?}"))?;
+        if byte == *b"e" {
+            break;
+        }
+        let words = state().map(u64::to_be_bytes);
+        asks.write_all(words.as_flattened()).map_err(said)?
+    }
+    listener.close();
+    server.join();
+    drop((asks, control));
+    until(|| sched::num_goroutine() == 1);
+    let waiters = sched::this().netpoll_waiters();
+    ensure!(waiters == 0, "{waiters} wait for the network at rest");
+    println!("= free_mib {}", machine::free_bytes().unwrap_or(0) >> 20);
+    Ok(())
+}

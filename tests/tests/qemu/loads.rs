@@ -1,0 +1,195 @@
+//! A server on the machine under loads: very many connections, floods, storms of frames, clients that do not read or break off; and
+//! `wrk`.
+
+mod crowd;
+mod rough;
+mod storm;
+mod web;
+
+use base::Rng;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::time::{Duration, Instant};
+use tests::peer::{Peer, Setup, SocketHandle, Wire};
+use tests::{Board, Case, NO_NET};
+
+const IP: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
+const ECHO: SocketAddrV4 = SocketAddrV4::new(IP, 7);
+const CONTROL: SocketAddrV4 = SocketAddrV4::new(IP, 9);
+/// Tables grow and keep a little; a connection that stays takes two buffers of 16 KiB.
+const SLACK_BYTES: u64 = 64 << 10;
+
+/// What a wait for the machine may take before it is hung.
+fn hung() -> Duration {
+    Duration::from_secs(60) * tests::patience() as u32
+}
+
+/// How the machine is.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    goroutines: u64,
+    /// Of them those who wait for the network.
+    waiters: u64,
+    heap_bytes: u64,
+}
+
+/// The script's side: a peer, and a connection on which the machine says how it is.
+struct Load {
+    peer: Peer,
+    control: SocketHandle,
+    /// The machine's hardware address.
+    mac: [u8; 6],
+    rest: State,
+    rng: Rng,
+}
+
+impl Load {
+    /// Does `script` to the machine, and ends that whatever comes of it.
+    fn run(
+        wire: Wire,
+        seed: u64,
+        script: impl FnOnce(&mut Load) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut load = Load::new(wire, seed)?;
+        let done = script(&mut load);
+        let ended = load.end();
+        done.and(ended).map_err(|why| format!("seed {seed}: {why}"))
+    }
+
+    fn new(wire: Wire, seed: u64) -> Result<Load, String> {
+        let mut peer = Peer::new(
+            wire,
+            Setup {
+                seed,
+                ..Setup::default()
+            },
+        );
+        peer.serve_dhcp(IP);
+        let (says, heard) = std::sync::mpsc::channel();
+        peer.sniff(move |frame| {
+            // Nobody listens any more when the first one is known.
+            _ = says.send(frame.get(6..12).and_then(|mac| mac.try_into().ok()));
+            false
+        });
+        peer.until("the machine to ask for an address", |peer| {
+            Ok((peer.leases() != 0).then_some(()))
+        })?;
+        let mac = heard.try_iter().flatten().next();
+        let mac = mac.ok_or("it has asked without a frame")?;
+        peer.sniff(|_| false);
+        let begin = Instant::now();
+        let control = loop {
+            match peer.connect(CONTROL) {
+                Err(why) if why.contains("refused") && begin.elapsed() < hung() => {
+                    peer.run_for(Duration::from_millis(5))
+                }
+                done => break done?,
+            }
+        };
+        let mut load = Load {
+            peer,
+            control,
+            mac,
+            rest: State::default(),
+            rng: Rng::new(seed),
+        };
+        load.echo_once(1)?;
+        // Main, and who accepts.
+        load.rest = load.settled("before all loads", 2)?;
+        Ok(load)
+    }
+
+    fn state(&mut self) -> Result<State, String> {
+        self.peer.send_all(self.control, b"?")?;
+        let bytes = self.peer.recv_exact(self.control, 24)?;
+        let (words, _) = bytes.as_chunks::<8>();
+        let word = |i: usize| u64::from_be_bytes(words[i]);
+        Ok(State {
+            goroutines: word(0),
+            waiters: word(1),
+            heap_bytes: word(2),
+        })
+    }
+
+    /// The state, when so many goroutines are left.
+    fn settled(&mut self, what: &str, goroutines: u64) -> Result<State, String> {
+        let begin = Instant::now();
+        loop {
+            let state = self.state()?;
+            if state.goroutines == goroutines {
+                return Ok(state);
+            }
+            if begin.elapsed() > hung() {
+                return Err(format!("{what}: not {goroutines} goroutines: {state:?}"));
+            }
+            self.peer.run_for(Duration::from_millis(20))
+        }
+    }
+
+    /// Twice the same: after the second time no more is in use than after the first.
+    fn twice(
+        &mut self,
+        what: &str,
+        load: impl Fn(&mut Load) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut after = [self.rest; 2];
+        for after in &mut after {
+            load(self).map_err(|why| format!("{what}: {why}"))?;
+            *after = self.settled(what, self.rest.goroutines)?
+        }
+        let [first, second] = after;
+        if second.waiters != self.rest.waiters || second.heap_bytes > first.heap_bytes + SLACK_BYTES
+        {
+            return Err(format!(
+                "{what}: {:?} before, {first:?} after it, {second:?} after it again",
+                self.rest
+            ));
+        }
+        Ok(())
+    }
+
+    /// Bytes there and back on a connection of their own.
+    fn echo_once(&mut self, seed: u64) -> Result<(), String> {
+        let at = self.peer.connect(ECHO)?;
+        self.echo_on(at, seed)?;
+        self.peer.finish(at)
+    }
+
+    fn echo_on(&mut self, at: SocketHandle, seed: u64) -> Result<(), String> {
+        let sent: Vec<u8> = (0..500).map(|i: u64| (i * i + seed) as u8).collect();
+        self.peer.send_all(at, &sent)?;
+        let back = self.peer.recv_exact(at, sent.len())?;
+        (back == sent)
+            .then_some(())
+            .ok_or("it came back otherwise".into())
+    }
+
+    fn end(mut self) -> Result<(), String> {
+        self.peer.send_all(self.control, b"e")?;
+        // The machine ends, whatever becomes of the connection.
+        drop(self.peer.finish(self.control));
+        Ok(())
+    }
+}
+
+pub fn cases() -> Vec<Case> {
+    let serve = |name: &str| Case::new("loads", "loads_serve").named(name).limit(150);
+    let memory = |case: Case, bytes: u64| case.machine(move |machine| machine.mem_bytes = bytes);
+    vec![
+        memory(serve("crowd").smp(2).no_events(), 1 << 30).peer(|wire| crowd::crowds(wire, 2)),
+        serve("rough").smp(2).peer(|wire| rough::rough(wire, 1)),
+        serve("rough")
+            .smp(1)
+            .mode(NO_NET)
+            .peer(|wire| rough::rough(wire, 2)),
+        serve("storm")
+            .smp(1)
+            .mode(NO_NET)
+            .peer(|wire| storm::storms(wire, 3)),
+        serve("storm").smp(2).peer(|wire| storm::storms(wire, 4)),
+        serve("storm")
+            .smp(4)
+            .mode(NO_NET)
+            .peer(|wire| storm::storms(wire, 5)),
+        web::web(2, Board::Q35),
+    ]
+}
