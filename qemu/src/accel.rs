@@ -11,6 +11,7 @@ use crate::{Accel, Failure, Result, probe_guest, sys};
 
 /// How long the probe guest may take.
 const PROBE_LIMIT: Duration = Duration::from_secs(1);
+const NO_VIRTUALISATION: &str = "the processor shows neither vmx nor svm";
 
 /// Makes `auto` one of the others.
 ///
@@ -27,9 +28,7 @@ pub fn choose(qemu: &Path, wanted: Accel) -> Result<Accel> {
         }),
         Accel::Kvm => match probe(qemu, Accel::Kvm) {
             Ok(()) => Ok(Accel::Kvm),
-            Err(why) => Err(Failure::new(format!(
-                "--accel kvm does not work here: {why}; use --accel tcg"
-            ))),
+            Err(why) => Err(unusable(&cpuinfo(), &why)),
         },
     }
 }
@@ -40,11 +39,27 @@ pub fn choose(qemu: &Path, wanted: Accel) -> Result<Accel> {
 ///
 /// The reason, as a phrase.
 pub fn kvm_usable(qemu: &Path) -> std::result::Result<(), String> {
-    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    if !has_virtualisation(&cpuinfo) {
-        return Err("the processor shows neither vmx nor svm".into());
+    if !has_virtualisation(&cpuinfo()) {
+        return Err(NO_VIRTUALISATION.into());
     }
     probe(qemu, Accel::Kvm)
+}
+
+/// What is said of a KVM that is asked for by name, tried, and does not work. `why` is what was seen; the processor's
+/// own lack explains it better.
+fn unusable(cpuinfo: &str, why: &str) -> Failure {
+    let reason = if has_virtualisation(cpuinfo) {
+        why.to_string()
+    } else {
+        format!("{NO_VIRTUALISATION} in /proc/cpuinfo, and {why}")
+    };
+    Failure::new(format!(
+        "--accel kvm does not work here: {reason}; use --accel tcg"
+    ))
+}
+
+fn cpuinfo() -> String {
+    fs::read_to_string("/proc/cpuinfo").unwrap_or_default()
 }
 
 fn has_virtualisation(cpuinfo: &str) -> bool {
@@ -125,6 +140,15 @@ mod tests {
             "flags\t\t: fpu vmxoff sse\nvmx flags\t: x\n"
         ));
         assert!(!has_virtualisation(""));
+    }
+
+    #[test]
+    fn why_kvm_does_not_work() {
+        let line = |cpuinfo| unusable(cpuinfo, "/dev/kvm cannot be opened").line;
+        let wanted = "--accel kvm does not work here: the processor shows neither vmx nor svm in /proc/cpuinfo, and \
+                      /dev/kvm cannot be opened; use --accel tcg";
+        assert_eq!(line("flags\t\t: fpu sse\n"), wanted);
+        assert!(line("flags : vmx\n").contains("here: /dev/kvm cannot be opened; use"));
     }
 
     /// The guest itself is right: it ends well under TCG, which every QEMU has.

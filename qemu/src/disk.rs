@@ -2,9 +2,10 @@
 //! what it is for is to block: so many requests a second, after a first few that come at once (QEMU lets through what is
 //! due in a tenth of a second). What the machine asked for is counted on this side, from QEMU's log of its trace events.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::fs::{self, File, FileType};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Doing;
@@ -137,29 +138,48 @@ fn numbered_sectors() -> Vec<u8> {
 ///
 /// It cannot be read, or is nothing that could be a disk.
 pub fn open(path: &Path) -> Result<(File, bool)> {
-    let wrong = |what: &str| Failure::new(format!("--disk {}: {what}", path.display()));
+    let shown = path.display();
+    let wrong = |what: &str| Failure::new(format!("--disk {shown}: {what}"));
+    let said = |error: io::Error| match error.kind() {
+        ErrorKind::NotFound => wrong(&format!(
+            "there is no such file; a disk is a regular file, as `truncate -s 1M {shown}` makes one"
+        )),
+        _ => wrong(&error.to_string()),
+    };
+    // Looked at before it is opened: a FIFO would keep us waiting for its other end.
+    let about = fs::metadata(path).map_err(said)?;
+    if let Some(what) = other_than_a_file(about.file_type()) {
+        return Err(wrong(&format!(
+            "this is {what}; a disk is a regular file, as `truncate -s 1M disk.img` makes one"
+        )));
+    }
+    if about.len() < 512 {
+        return Err(wrong("the file is shorter than one sector of 512 bytes"));
+    }
     let options = || File::options().read(true).clone();
-    let (file, read_only) = match options().write(true).open(path) {
-        Ok(file) => (file, false),
+    match options().write(true).open(path) {
+        Ok(file) => Ok((file, false)),
         Err(error)
             if matches!(
                 error.kind(),
                 ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
             ) =>
         {
-            let file = options().open(path);
-            (file.map_err(|error| wrong(&error.to_string()))?, true)
+            Ok((options().open(path).map_err(said)?, true))
         }
-        Err(error) if error.kind() == ErrorKind::IsADirectory => {
-            return Err(wrong("this is a folder; a disk is a file"));
-        }
-        Err(error) => return Err(wrong(&error.to_string())),
-    };
-    let kind = file.metadata().map_err(|error| wrong(&error.to_string()))?;
-    if kind.is_file() && kind.len() < 512 {
-        return Err(wrong("the file is shorter than one sector of 512 bytes"));
+        Err(error) => Err(said(error)),
     }
-    Ok((file, read_only))
+}
+
+/// What stands there, if it is no regular file: QEMU takes nothing else by way of a descriptor.
+fn other_than_a_file(kind: FileType) -> Option<&'static str> {
+    match kind {
+        kind if kind.is_file() => None,
+        kind if kind.is_dir() => Some("a folder"),
+        kind if kind.is_fifo() => Some("a FIFO"),
+        kind if kind.is_socket() => Some("a socket"),
+        _ => Some("a device"),
+    }
 }
 
 #[cfg(test)]
@@ -215,12 +235,30 @@ mod tests {
 
     #[test]
     fn what_is_no_disk() {
-        let line = |path: &str| open(Path::new(path)).unwrap_err().line;
-        assert!(line("/no/such/file").starts_with("--disk /no/such/file: No such file"));
-        assert_eq!(line("/"), "--disk /: this is a folder; a disk is a file");
-        let empty = std::env::temp_dir().join(format!("ringo-disk-{}", std::process::id()));
-        std::fs::write(&empty, [1; 511]).unwrap();
-        assert!(line(empty.to_str().unwrap()).contains("shorter than one sector"));
-        std::fs::remove_file(empty).unwrap();
+        let line = |path: &Path| open(path).unwrap_err().line;
+        let absent = line(Path::new("/no/such/file"));
+        let wanted = "--disk /no/such/file: there is no such file; a disk is a regular file";
+        assert!(absent.starts_with(wanted), "{absent}");
+        assert!(absent.ends_with("as `truncate -s 1M /no/such/file` makes one"));
+        let folder = std::env::temp_dir().join(format!("ringo-disk-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (fifo, short) = (folder.join("fifo"), folder.join("short"));
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        let _socket = std::os::unix::net::UnixListener::bind(folder.join("socket")).unwrap();
+        for (path, what) in [
+            (Path::new("/"), "a folder"),
+            (Path::new("/dev/null"), "a device"),
+            (Path::new("/dev/zero"), "a device"),
+            (&fifo, "a FIFO"),
+            (&folder.join("socket"), "a socket"),
+        ] {
+            let wanted = format!("this is {what}; a disk is a regular file, as `truncate");
+            let got = line(path);
+            assert!(got.contains(&wanted), "{got}");
+        }
+        fs::write(&short, [1; 511]).unwrap();
+        assert!(line(&short).contains("shorter than one sector"));
+        fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -117,7 +117,8 @@ fn keep(from: impl std::io::Read, mut to: Sink) {
     console::pump(from, |bytes| drop(to.write_all(bytes)));
 }
 
-/// The program's own status is the runner's; a signal is fatal, except the one that ends it at its time limit.
+/// The program's own status is the runner's; a signal is fatal, except the one that ends it at its time limit, and the
+/// one of a pipe that nobody reads: as on QEMU that is a failure, and whoever closed it knows.
 fn verdict(status: ExitStatus, over: bool) -> (u8, Option<String>) {
     match (status.code(), status.signal()) {
         (Some(code @ 0..=3), _) => (code as u8, None),
@@ -129,6 +130,7 @@ fn verdict(status: ExitStatus, over: bool) -> (u8, Option<String>) {
         ),
         (None, Some(libc::SIGKILL)) if over => (3, Some("time limit reached".into())),
         (None, Some(libc::SIGKILL)) => (3, Some("the program was killed".into())),
+        (None, Some(libc::SIGPIPE)) => (1, None),
         (None, signal) => (
             2,
             Some(format!(
@@ -169,5 +171,7 @@ mod tests {
         assert_eq!(outcome.exit, 2);
         assert!(outcome.stderr.contains("signal 11"));
         assert_eq!(sh("exit 77", None).exit, 3);
+        let outcome = sh("kill -PIPE $$", None);
+        assert_eq!((outcome.exit, outcome.stderr.as_str()), (1, ""));
     }
 }

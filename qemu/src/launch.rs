@@ -273,7 +273,12 @@ fn finish(machine: &Machine, accel: Accel, running: Running, mut seen: Seen) -> 
     }
     let words = running.qemu_words.and_then(|words| words.join().ok());
     let words = words.unwrap_or_default();
-    if !seen.up {
+    // QEMU may greet before it finds out what it cannot do; then it says so and ends with status 1.
+    let gave_up = status.code() == Some(1)
+        && seen.boot_to_main.is_none()
+        && seen.death.is_none()
+        && words.lines().any(is_worth_showing);
+    if !seen.up || gave_up && !seen.output_gone {
         return Err(refused(&words));
     }
     if seen.output_gone {

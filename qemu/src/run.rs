@@ -73,7 +73,7 @@ fn on_qemu(root: &Root, args: &RunArgs, resolved: &Resolved, program: &Program) 
 fn on_host(root: &Root, args: &RunArgs, resolved: &Resolved, program: &Program) -> Result<Outcome> {
     if let options @ [_, ..] = args.meaningless().as_slice() {
         eprintln!(
-            "ringo: {} means nothing under --machine host",
+            "ringo: under --machine host this changes nothing: {}",
             options.join(", ")
         );
     }

@@ -7,8 +7,8 @@ use std::sync::Mutex;
 static STDOUT: Mutex<()> = Mutex::new(());
 static STDERR: Mutex<()> = Mutex::new(());
 
-/// Writes all of `bytes`, as one `write` where the other end takes it. What cannot be written is dropped.
-fn write_all(fd: i32, mut bytes: &[u8]) {
+/// Writes all of `bytes`, as one `write` where the other end takes it.
+fn write_all(fd: i32, mut bytes: &[u8]) -> std::io::Result<()> {
     while !bytes.is_empty() {
         // SAFETY: the pointer and length are those of a live slice.
         let n = unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
@@ -16,18 +16,27 @@ fn write_all(fd: i32, mut bytes: &[u8]) {
             bytes = &bytes[n as usize..];
             continue;
         }
-        match std::io::Error::last_os_error().raw_os_error() {
+        let error = std::io::Error::last_os_error();
+        match error.raw_os_error() {
             Some(libc::EINTR) => {}
             Some(libc::EAGAIN) => std::thread::yield_now(),
-            _ => return, // closed: nobody reads
+            _ => return Err(error),
         }
     }
+    Ok(())
 }
 
-/// Writes to the console, stdout. The whole slice stays together among the threads of the process.
+/// Writes to the console, stdout. The whole slice stays together among the threads of the process. Where it cannot be
+/// written the program is over, as the runner ends the bare machine then; a pipe that nobody reads ends it by a signal.
 pub fn console_write(bytes: &[u8]) {
+    // Kept to the end, so that no other thread says the same.
     let _unit = STDOUT.lock();
-    write_all(libc::STDOUT_FILENO, bytes);
+    if let Err(error) = write_all(libc::STDOUT_FILENO, bytes) {
+        if error.raw_os_error() != Some(libc::EPIPE) {
+            control_write(format!("ringo: cannot write the output: {error}\n").as_bytes());
+        }
+        exit(ExitCode::ProgramFailed)
+    }
 }
 
 /// [`console_write`] for one who may have interrupted the holder of the console: tries for the lock a while, then writes without.
@@ -40,7 +49,8 @@ pub fn panic_console_write(bytes: &[u8]) {
         std::thread::yield_now();
         unit = STDOUT.try_lock().ok();
     }
-    write_all(libc::STDOUT_FILENO, bytes);
+    // It is to be told what went wrong first of all, so the end goes on without.
+    drop(write_all(libc::STDOUT_FILENO, bytes));
     drop(unit);
 }
 
@@ -76,7 +86,7 @@ pub fn control_write(bytes: &[u8]) {
         }
     }
     let _unit = STDERR.lock();
-    write_all(libc::STDERR_FILENO, &for_people);
+    drop(write_all(libc::STDERR_FILENO, &for_people)); // nobody is left to be told
 }
 
 /// Ends the process: status 0 for success, 1 for a failed program or a refused configuration, 2 for a fatal end, 3 for
