@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use crate::options::RunArgs;
+use crate::options::{PROGRAM_RUN, RunArgs};
+use crate::program::RESERVED;
 use crate::soak::SoakArgs;
 use crate::top::{TopArgs, top};
-use crate::{Failure, Result, check, doctor, list, run, soak};
+use crate::{Failure, Result, check, doctor, list, run, soak, usage};
 
 /// Commands that come later.
 const LATER: &[&str] = &["bench", "experiment", "exec"];
@@ -58,7 +59,7 @@ fn dispatch(words: &[std::ffi::OsString]) -> Result<u8> {
         Some("check") => parse::<CheckArgs>(words)?.map_or(Ok(0), |args| check::check(&args.elf)),
         Some("top") => parse::<TopArgs>(words)?.map_or(Ok(0), |args| top(&args)),
         Some("soak") => parse::<SoakArgs>(words)?.map_or(Ok(0), |args| soak::soak(&args)),
-        Some("help") => parse::<RunArgs>(&["".into(), "--help".into()])?.map_or(Ok(0), |_| Ok(0)),
+        Some("help") => help(&words[1..]),
         Some(later) if LATER.contains(&later) => {
             Err(Failure::new(format!("{later} is not there yet")))
         }
@@ -72,9 +73,27 @@ fn dispatch(words: &[std::ffi::OsString]) -> Result<u8> {
     }
 }
 
+/// `help`: the options; `help COMMAND`: that command's; `help NAME`: what that program is about.
+fn help(words: &[std::ffi::OsString]) -> Result<u8> {
+    match words {
+        [] => dispatch(&["--help".into()]),
+        [word] => match word.to_str() {
+            Some("help") => dispatch(&["--help".into()]),
+            Some(word) if RESERVED.contains(&word) => dispatch(&[word.into(), "--help".into()]),
+            _ => list::about_program(&word.to_string_lossy()),
+        },
+        _ => Err(Failure::new(format!(
+            "help takes one word, a command or a program: `{PROGRAM_RUN} help top`"
+        ))),
+    }
+}
+
 /// `None`: help was asked for and has been printed. The first word is the command's own name.
 fn parse<T: Parser>(words: &[std::ffi::OsString]) -> Result<Option<T>> {
-    match T::try_parse_from(words) {
+    // Clap shows the first word in its usage.
+    let name = T::command().get_name().into();
+    let all = [name].into_iter().chain(words.iter().skip(1).cloned());
+    match T::try_parse_from(all) {
         Ok(args) => Ok(Some(args)),
         Err(error)
             if matches!(
@@ -86,25 +105,11 @@ fn parse<T: Parser>(words: &[std::ffi::OsString]) -> Result<Option<T>> {
             Ok(None)
         }
         Err(error) => {
-            let name = T::command().get_name().to_string();
-            Err(Failure::new(one_line(&error.render().to_string(), &name)))
+            let words = words.iter().skip(1);
+            let words: Vec<String> = words.map(|w| w.to_string_lossy().into_owned()).collect();
+            Err(Failure::new(usage::line(&error, &T::command(), &words)))
         }
     }
-}
-
-/// Clap's report is several lines; what is wrong and its advice fit into one. `command`: whose help lists more.
-fn one_line(report: &str, command: &str) -> String {
-    let useful = report
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.starts_with("Usage:"));
-    let parts: Vec<&str> = useful.filter(|line| !line.is_empty()).collect();
-    let text = parts.join("; ");
-    let text = text
-        .strip_prefix("error: ")
-        .unwrap_or(&text)
-        .replace("; For more information, try '--help'.", "");
-    format!("{text} (`{command} --help` lists all)")
 }
 
 #[cfg(test)]
@@ -118,20 +123,18 @@ mod tests {
 
     #[test]
     fn wrong_usage_is_one_line() {
-        assert!(
-            line(&["hello", "--smp", "99"])
-                .starts_with("invalid value '99' for '--smp <N>': 99 is not in 1..=64")
-        );
+        assert!(line(&["hello", "--smp", "99"]).starts_with(
+            "invalid value '99' for '--smp <N>': a whole number from 1 to 64, such as 4"
+        ));
         assert!(line(&["hello", "--accel", "xen"]).contains("[possible values: auto, tcg, kvm]"));
         assert!(line(&["hello", "--semp", "2"]).contains("--smp"));
-        assert!(line(&["hello", "--mem"]).contains("--mem <SIZE>"));
-        assert!(line(&["hello", "more"]).contains("'more'"));
+        assert!(line(&["hello", "more"]).ends_with("`cargo run -- hello -- more`"));
         assert!(line(&["list", "more"]).contains("'more'"));
         assert!(line(&["soak", "--boots", "0"]).contains("`cargo run -- soak --help`"));
         assert!(line(&["top", "abc"]).contains("`cargo run -- top --help`"));
         for words in [
             &["hello", "--smp", "99"][..],
-            &["hello", "--nothing"],
+            &["--nothing"],
             &["hello", "--timeout", "x"],
         ] {
             assert!(
@@ -140,6 +143,62 @@ mod tests {
                 line(words)
             );
         }
+    }
+
+    #[test]
+    fn numbers_that_are_none() {
+        for (words, says) in [
+            (&["hello", "--smp", "2x"][..], "a whole number from 1 to 64"),
+            (&["hello", "--smp", ""], "a whole number from 1 to 64"),
+            (&["hello", "--smp", "-1"], "a whole number from 1 to 64"),
+            (&["hello", "--procs", "1.5"], "a whole number from 1 to 64"),
+            (&["hello", "--seed", "x"], "a seed is a whole number"),
+            (&["hello", "--seed", "-1"], "a seed is a whole number"),
+            (&["hello", "--timeout", "10s"], "a number of seconds"),
+            (&["hello", "--timeout", "-1"], "a number of seconds"),
+            (&["hello", "--mem", "-5"], "--mem -5 is no size"),
+            (
+                &["hello", "--mem", ""],
+                "--mem needs a value, --mem <SIZE>: ",
+            ),
+            (
+                &["hello", "--cpu", ""],
+                "--cpu needs a value, --cpu <MODEL>: ",
+            ),
+            (
+                &["hello", "--net", ""],
+                "--net needs a value, --net <NET>: ",
+            ),
+            (&["soak", "--smp", "x"], "a whole number from 1 to 64"),
+            (&["soak", "--seed", "x"], "a seed is a whole number"),
+            (&["soak", "--boots", "0"], "a whole number from 1 to"),
+            (&["top", "--count", "x"], "a whole number from 1 to"),
+            (
+                &["top", "hello"],
+                "a machine is named by its number, see `cargo run -- top --list`",
+            ),
+        ] {
+            assert!(line(words).contains(says), "{}", line(words));
+        }
+    }
+
+    #[test]
+    fn help_about_something() {
+        let help = |words: &[&str]| {
+            let words: Vec<_> = ["help"].iter().chain(words).map(Into::into).collect();
+            dispatch(&words)
+        };
+        for right in [&[][..], &["top"], &["help"], &["hello"]] {
+            assert_eq!(help(right), Ok(0), "{right:?}");
+        }
+        let wrong = help(&["helo"]).unwrap_err().line;
+        assert!(wrong.contains("did you mean hello"), "{wrong}");
+        assert!(
+            help(&["top", "x"])
+                .unwrap_err()
+                .line
+                .starts_with("help takes one word")
+        );
     }
 
     #[test]

@@ -266,9 +266,12 @@ fn finish(machine: &Machine, accel: Accel, running: Running, mut seen: Seen) -> 
     let wall = running.started.elapsed();
     drop(running.listed);
     let traced = running.observer.and_then(Observer::finish);
+    // What was told at last may have been told after QEMU was gone.
     while let Ok(last) = running.told.try_recv() {
-        if let Told::Event(when, event) = last {
-            seen.note(running.started, when, event);
+        match last {
+            Told::Event(when, event) => seen.note(running.started, when, event),
+            Told::OutputGone(error) => seen.output_gone(&error),
+            _ => {}
         }
     }
     let words = running.qemu_words.and_then(|words| words.join().ok());

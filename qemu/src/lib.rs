@@ -18,7 +18,8 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `cli` `options` `checks` `resolved` `size` `near` | what the user typed, what goes with what, what it comes to |
+//! | `cli` `options` `numbers` `size` | what the user typed |
+//! | `usage` `set_words` `checks` `near` `resolved` | whether that makes sense, and what it comes to |
 //! | `root` `program` `file_program` `builder` `progress` | from a name or a file to an ELF |
 //! | `install` `cpu_models` `accel` `probe_guest` | is there a QEMU, and what can it do |
 //! | `machine` `qemu_args` `boot_module` `disk` `net` `forward` | what is booted |
@@ -56,6 +57,7 @@ mod list;
 mod machine;
 mod near;
 mod net;
+mod numbers;
 mod observe;
 mod options;
 mod postmortem;
@@ -70,12 +72,14 @@ mod resolved;
 mod root;
 mod run;
 mod runtime;
+mod set_words;
 mod size;
 mod soak;
 mod streams;
 mod symbols;
 mod sys;
 mod top;
+mod usage;
 mod watch;
 mod watchdog;
 

@@ -5,7 +5,9 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use crate::failure::Doing;
-use crate::{Result, Root, program};
+use crate::options::PROGRAM_RUN;
+use crate::program::{self, Program};
+use crate::{Result, Root};
 
 /// Prints a line for each program in `demos/src/bin`.
 pub fn list() -> Result<u8> {
@@ -25,13 +27,39 @@ pub fn list() -> Result<u8> {
     Ok(0)
 }
 
+/// Prints what the program named `wanted` says about itself. The exit status.
+pub fn about_program(wanted: &str) -> Result<u8> {
+    let root = Root::find()?;
+    let cwd = std::env::current_dir().unwrap_or_else(|_| root.path().to_path_buf());
+    let (file, name) = match Program::find(&root, &cwd, wanted)? {
+        Program::Demo { name } => (root.demos().join(format!("{name}.rs")), name),
+        Program::File { path, .. } => (path, wanted.to_string()),
+    };
+    let text = fs::read_to_string(&file).doing(format_args!("read {}", file.display()))?;
+    let mut about: Vec<&str> = docs(&text).collect();
+    if about.is_empty() {
+        about.push("It says nothing about itself.");
+    }
+    let usage = format!(
+        "`{PROGRAM_RUN} {name} [OPTIONS] [-- ARGS FOR THE PROGRAM]` runs it; `{PROGRAM_RUN} --help` lists the options"
+    );
+    let all = format!("{}\n\n{usage}\n", about.join("\n"));
+    match std::io::stdout().write_all(all.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).doing("write the output"),
+        _ => Ok(0),
+    }
+}
+
+/// The lines of a file's documentation.
+fn docs(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines();
+    lines.filter_map(|line| Some(line.trim_start().strip_prefix("//!")?.trim()))
+}
+
 /// The first line of a file's documentation.
 fn about(file: &Path) -> String {
     let text = fs::read_to_string(file).unwrap_or_default();
-    let docs = text
-        .lines()
-        .filter_map(|line| line.trim_start().strip_prefix("//!"));
-    docs.map(str::trim)
+    docs(&text)
         .find(|line| !line.is_empty())
         .unwrap_or("")
         .to_string()

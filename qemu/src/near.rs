@@ -7,11 +7,15 @@ pub fn near<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&
         .into_iter()
         .map(|name| {
             let part = wanted.len() >= 3 && (name.contains(wanted) || wanted.contains(name));
-            (if part { 1 } else { distance(wanted, name) }, name)
+            let edits = distance(wanted, name);
+            (if part { edits.min(1) } else { edits }, name)
         })
         .filter(|(d, _)| *d <= limit)
         .collect();
     ranked.sort();
+    if let Some((0, the_same)) = ranked.first() {
+        return vec![the_same];
+    }
     ranked.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
@@ -59,6 +63,7 @@ mod tests {
         assert_eq!(near("helo", known), ["hello"]);
         assert_eq!(near("ping", known), ["pingpong"]);
         assert_eq!(near("seal", known), ["steal"]);
+        assert_eq!(near("hello", ["shell", "hello"]), ["hello"]);
         assert_eq!(near("xyzzy", known), [""; 0]);
     }
 }

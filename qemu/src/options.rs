@@ -5,6 +5,16 @@ use std::time::Duration;
 
 use base::config::{KEYS, Key};
 use clap::Parser;
+use clap::builder::NonEmptyStringValueParser;
+
+use crate::numbers::{seed, whole};
+
+/// The words before those of the user.
+pub const PROGRAM_RUN: &str = "cargo run --";
+/// An empty text is none.
+fn some() -> NonEmptyStringValueParser {
+    NonEmptyStringValueParser::new()
+}
 
 /// Where a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +28,7 @@ pub enum MachineKind {
 /// Builds a program, boots it on QEMU, passes its output through and says how it ended.
 #[derive(Debug, Parser)]
 #[command(
-    name = "cargo run --",
+    name = PROGRAM_RUN,
     override_usage = "cargo run -- [NAME|FILE.rs] [OPTIONS] [-- ARGS FOR THE PROGRAM]",
     after_help = after_help(),
     disable_version_flag = true
@@ -31,19 +41,19 @@ pub struct RunArgs {
     #[arg(long, value_name = "MACHINE", default_value = "qemu", value_parser = ["qemu", "host"])]
     pub machine: String,
     /// CPUs, or threads of the host machine [default: this system's, at least 2]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=64u32, "4"), allow_negative_numbers = true)]
     pub smp: Option<u32>,
     /// Ps, Go's GOMAXPROCS [default: $GOMAXPROCS, else all CPUs]
-    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "P", value_parser = whole(1..=64u32, "4"), allow_negative_numbers = true)]
     pub procs: Option<u32>,
     /// Memory, as 512M or 2G [default: 512M]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = some(), allow_negative_numbers = true)]
     pub mem: Option<String>,
     /// What executes instructions [default: auto]
     #[arg(long, value_name = "ACCEL", value_parser = ["auto", "tcg", "kvm"])]
     pub accel: Option<String>,
     /// QEMU's CPU model [default: max]
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = some())]
     pub cpu: Option<String>,
     /// The board [default: q35]
     #[arg(long, value_name = "BOARD", value_parser = ["q35", "microvm"])]
@@ -52,13 +62,13 @@ pub struct RunArgs {
     #[arg(long, value_name = "key=value")]
     pub set: Vec<String>,
     /// Makes the whole machine repeat itself: the same number, the same run
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Ends the machine after so many seconds [default: never]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<Duration>,
     /// Level of the kernel's log: off, error, warn, info, debug or trace
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", value_parser = some())]
     pub log: Option<String>,
     /// Builds unoptimised, with all checks
     #[arg(long)]
@@ -74,11 +84,11 @@ pub struct RunArgs {
     pub trace: Option<String>,
     /// What the network card is connected to: user (QEMU's own network), stream:PATH (frames over a Unix socket), tap:IF
     /// or none [default: user, where the program has a network]
-    #[arg(long, value_name = "NET")]
+    #[arg(long, value_name = "NET", value_parser = some())]
     pub net: Option<String>,
     /// A port of this system that reaches one of the machine's; udp:HOST:GUEST for UDP; may be given several times
     /// [default: what the program listens on]
-    #[arg(long, value_name = "HOST:GUEST")]
+    #[arg(long, value_name = "HOST:GUEST", value_parser = some())]
     pub forward: Vec<String>,
     /// Writes the frames of the network into a file, as pcap
     #[arg(long, value_name = "FILE")]

@@ -18,6 +18,25 @@ pub const RESERVED: &[&str] = &[
     "help",
 ];
 
+/// What others call our commands, where the names are not close.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("ls", "cargo run -- list"),
+    ("dir", "cargo run -- list"),
+    ("demos", "cargo run -- list"),
+    ("programs", "cargo run -- list"),
+    ("ps", "cargo run -- top"),
+    ("htop", "cargo run -- top"),
+    ("version", "cargo run -- doctor"),
+    ("lint", "cargo run -- check"),
+    ("clippy", "cargo run -- check"),
+    ("fmt", "cargo run -- check"),
+    ("test", "cargo test"),
+    ("tests", "cargo test"),
+    ("build", "cargo build"),
+    ("run", "cargo run"),
+    ("doc", "cargo doc --open"),
+];
+
 /// A program to build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {
@@ -43,7 +62,7 @@ impl Program {
     /// There is no such program; the line has names that are close.
     pub fn find(root: &Root, cwd: &Path, wanted: &str) -> Result<Program> {
         if wanted.ends_with(".rs") || wanted.contains('/') {
-            return Program::file(cwd, wanted);
+            return Program::file(root, cwd, wanted);
         }
         let names = names(root)?;
         if names.iter().any(|name| name == wanted) {
@@ -56,22 +75,17 @@ impl Program {
                 "\"{wanted}\" is no program; `cargo run -- list` names them"
             )));
         }
-        let file = format!("{wanted}.rs");
-        let meant = if cwd.join(&file).is_file() {
-            format!("did you mean the file {file}? ")
-        } else {
-            let commands = RESERVED.iter().copied().filter(|word| *word != "help");
-            match near(wanted, names.iter().map(String::as_str).chain(commands)).as_slice() {
-                [] => String::new(),
-                close => format!("did you mean {}? ", close.join(" or ")),
-            }
-        };
+        // Then it says what is wrong with it.
+        if cwd.join(wanted).is_file() {
+            return Program::file(root, cwd, wanted);
+        }
+        let meant = meant(cwd, wanted, &names);
         Err(Failure::new(format!(
             "there is no program \"{wanted}\"; {meant}`cargo run -- list` names them all"
         )))
     }
 
-    fn file(cwd: &Path, wanted: &str) -> Result<Program> {
+    fn file(root: &Root, cwd: &Path, wanted: &str) -> Result<Program> {
         let path = cwd.join(wanted);
         if path.is_dir() {
             return Err(Failure::new(format!(
@@ -81,8 +95,14 @@ impl Program {
         let path = match path.canonicalize() {
             Ok(path) => path,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let stem = wanted.strip_suffix(".rs").unwrap_or_default();
+                let meant = if names(root)?.iter().any(|name| name == stem) {
+                    format!("did you mean {stem}? ")
+                } else {
+                    String::new()
+                };
                 return Err(Failure::new(format!(
-                    "there is no file {wanted}; a program is a name in demos/src/bin or a file FILE.rs"
+                    "there is no file {wanted}; {meant}a program is a name in demos/src/bin or a file FILE.rs"
                 )));
             }
             Err(error) => return Err(Failure::new(format!("cannot read {wanted}: {error}"))),
@@ -104,6 +124,23 @@ impl Program {
         match self {
             Program::Demo { name } | Program::File { name, .. } => name,
         }
+    }
+}
+
+/// What the user may have meant by a name that is none, with a space behind it.
+fn meant(cwd: &Path, wanted: &str, names: &[String]) -> String {
+    let file = format!("{wanted}.rs");
+    if cwd.join(&file).is_file() {
+        return format!("did you mean the file {file}? ");
+    }
+    let word = wanted.to_lowercase();
+    if let Some((_, command)) = SYNONYMS.iter().find(|(other, _)| *other == word) {
+        return format!("did you mean `{command}`? ");
+    }
+    let commands = RESERVED.iter().copied().filter(|word| *word != "help");
+    match near(&word, names.iter().map(String::as_str).chain(commands)).as_slice() {
+        [] => String::new(),
+        close => format!("did you mean {}? ", close.join(" or ")),
     }
 }
 
@@ -185,9 +222,29 @@ mod tests {
             line("qqqqqqqqqqqqqqq")
                 .starts_with("there is no program \"qqqqqqqqqqqqqqq\"; `cargo run")
         );
+        assert!(line("hello.rs").contains("hello.rs; did you mean hello? a program"));
         assert!(line("nothere.rs").starts_with("there is no file nothere.rs"));
         assert!(line("bin/").contains("is a folder"));
         assert!(line("../Cargo.toml").contains("is no Rust file"));
         assert!(line("").contains("is no program"));
+        assert!(line("ls").contains("did you mean `cargo run -- list`?"));
+        for (wrong, right) in [("lst", "list"), ("HELLO", "hello"), ("Sieve", "sieve")] {
+            assert!(
+                line(wrong).contains(&format!("did you mean {right}")),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_program() {
+        let root = Root::find().unwrap();
+        let line = Program::find(&root, root.path(), "Cargo.toml")
+            .unwrap_err()
+            .line;
+        assert_eq!(
+            line,
+            "Cargo.toml is no Rust file; a program is one file FILE.rs"
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! The options of a run: what they come to, with defaults and the environment filled in.
 
-use base::config::{Config, KEYS};
+use base::config::Config;
 
-use crate::options::{RunArgs, keys};
-use crate::{Accel, Board, Failure, Forward, Net, Result, size};
+use crate::options::RunArgs;
+use crate::{Accel, Board, Failure, Forward, Net, Result, set_words, size};
 
 /// What the options come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,27 +65,8 @@ impl RunArgs {
 
     /// The words of the kernel's command line. An explicit key beats the environment, an explicit option beats both.
     fn words(&self, procs: Option<u32>) -> Result<Vec<String>> {
+        set_words::check(&self.set)?;
         let mut words = self.set.clone();
-        if let Some(bad) = words
-            .iter()
-            .find(|word| word.contains(char::is_whitespace) || word.is_empty())
-        {
-            return Err(Failure::new(format!(
-                "--set \"{bad}\": a word is key=value without spaces"
-            )));
-        }
-        // The runner sets the rest itself.
-        let is_ours = |name: &str| {
-            KEYS.iter()
-                .any(|key| key.name() == name && !key.is_for_users())
-        };
-        let names = words.iter().filter_map(|word| word.split('=').next());
-        if let Some(name) = names.into_iter().find(|name| is_ours(name)) {
-            let keys = keys();
-            return Err(Failure::new(format!(
-                "--set {name}: there is no such key; the keys are {keys}"
-            )));
-        }
         let set_procs = words.iter().any(|word| word.starts_with("procs="));
         words.extend(
             procs
@@ -99,11 +80,15 @@ impl RunArgs {
     /// What the kernel makes of `words`.
     fn config(&self, words: &[String], smp: u32) -> Result<Config> {
         let all = format!("{} smp={smp}", words.join(" "));
-        Config::parse(&all).map_err(|error| match self.log {
-            Some(_) if error.to_string().starts_with("log=") => {
-                Failure::new(format!("--log: {error}"))
-            }
-            _ => Failure::new(format!("--set {error}")),
+        Config::parse(&all).map_err(|error| {
+            let error = error.to_string();
+            Failure::new(match error.split_once("; log takes ") {
+                Some((_, takes)) => {
+                    let log = self.log.as_deref().unwrap_or_default();
+                    format!("--log {log} is not possible; it takes {takes}")
+                }
+                None => format!("--set {error}"),
+            })
         })
     }
 }
@@ -185,13 +170,8 @@ mod tests {
                 .starts_with("--set steal=no is not possible; steal takes half,")
         );
         assert!(line("hello --set nokey=1").contains("the keys are procs"));
-        assert!(
-            line("hello --set smp=2")
-                .starts_with("--set smp: there is no such key; the keys are procs")
-        );
-        assert!(
-            line("hello --log loud").starts_with("--log: log=loud is not possible; log takes off,")
-        );
+        assert!(line("hello --set smp=2").contains("did you mean the option --smp?"));
+        assert!(line("hello --log loud").starts_with("--log loud is not possible; it takes off,"));
         assert!(line("hello --mem 1M").contains("at least 64M"));
     }
 }

@@ -12,6 +12,7 @@ use clap::Parser;
 use serde_json::json;
 
 use crate::builder::{self, BuildOptions};
+use crate::numbers::{seed, whole};
 use crate::progress::Progress;
 use crate::{Disk, Failure, Machine, Outcome, Result, Root};
 
@@ -51,16 +52,16 @@ const SWITCHES: &[&[&str]] = &[
 )]
 pub struct SoakArgs {
     /// How long machines are booted; the last one runs to its end
-    #[arg(long, value_name = "N", default_value_t = 2.0, value_parser = minutes)]
+    #[arg(long, value_name = "N", default_value_t = 2.0, value_parser = minutes, allow_negative_numbers = true)]
     minutes: f64,
     /// Number of the first machine; each has the next one [default: from the clock]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// CPUs of all machines [default: 1 to 4, by the machine's number]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=64u32, "4"), allow_negative_numbers = true)]
     smp: Option<u32>,
     /// Machines at most
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX, "100"), allow_negative_numbers = true)]
     boots: Option<u32>,
     /// Prints a JSON line for each machine, and one for all
     #[arg(long)]

@@ -10,6 +10,7 @@ use clap::Parser;
 use glass::{CpuView, GState, Glass, PView, Snapshot};
 use serde_json::{Value, json};
 
+use crate::numbers::whole;
 use crate::runtime::{Known, running};
 use crate::{Failure, Result, estate};
 
@@ -28,20 +29,25 @@ const BOOT_LIMIT: Duration = Duration::from_secs(10);
 /// another.
 pub struct TopArgs {
     /// Number of the machine, as --list shows it [default: the one that was started last]
-    #[arg(value_name = "MACHINE")]
+    #[arg(value_name = "MACHINE", value_parser = machine)]
     pub machine: Option<u32>,
     /// Names the machines that run
     #[arg(long)]
     pub list: bool,
     /// Ends after so many times [default: never on a terminal, 1 elsewhere]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX, "5"), allow_negative_numbers = true)]
     pub count: Option<u32>,
     /// Seconds between two times
-    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = interval, allow_negative_numbers = true)]
     pub interval: Duration,
     /// Prints JSON lines
     #[arg(long)]
     pub json: bool,
+}
+
+fn machine(text: &str) -> std::result::Result<u32, String> {
+    let wrong = "a machine is named by its number, see `cargo run -- top --list`";
+    text.parse().map_err(|_| wrong.to_string())
 }
 
 fn interval(text: &str) -> std::result::Result<Duration, String> {

@@ -1,5 +1,6 @@
 //! Waits for a machine's end: what it tells, what QEMU tells, and the time limit.
 
+use std::io;
 use std::sync::PoisonError;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
@@ -41,6 +42,14 @@ impl Seen {
         }
         self.events.push(event);
     }
+
+    /// Takes down that the output cannot be written. Whoever reads has had enough, and knows; anything else has to be said.
+    pub fn output_gone(&mut self, error: &io::Error) {
+        if !self.output_gone && error.kind() != io::ErrorKind::BrokenPipe {
+            eprintln!("ringo: cannot write the output: {error}");
+        }
+        self.output_gone = true;
+    }
 }
 
 /// More lines about slow CPUs would only repeat them.
@@ -74,11 +83,7 @@ pub fn watch(machine: &Machine, running: &mut Running) -> Seen {
                 seen.note(running.started, when, event)
             }
             Ok(Told::OutputGone(error)) => {
-                seen.output_gone = true;
-                // Whoever reads has had enough, and knows; anything else has to be said.
-                if error.kind() != std::io::ErrorKind::BrokenPipe {
-                    eprintln!("ringo: cannot write the output: {error}");
-                }
+                seen.output_gone(&error);
                 running.monitor.execute("quit", json!({}));
             }
             Ok(Told::Monitor(MonitorEvent::Greeting)) => {

@@ -1,164 +1,13 @@
 //! Bad input, by the binary behind `cargo run`: one line that says what would be right, status 1, no backtrace.
 
 use libtest_mimic::Trial;
+use std::fs::File;
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use tests::{note, root, run_runner, trial};
 
-/// What is typed, and what the line has to hold.
-const WRONG: &[(&str, &[&str], &[&str])] = &[
-    (
-        "unknown program",
-        &["helo"],
-        &["there is no program \"helo\"", "hello", "list"],
-    ),
-    (
-        "unknown file",
-        &["no/such.rs"],
-        &["there is no file no/such.rs"],
-    ),
-    (
-        "unknown key",
-        &["hello", "--set", "sliec_us=5"],
-        &["there is no key \"sliec_us\"", "slice_us"],
-    ),
-    (
-        "unknown value",
-        &["hello", "--set", "preempt=often"],
-        &["preempt", "async, coop or off"],
-    ),
-    ("no value", &["hello", "--set", "preempt"], &["preempt"]),
-    (
-        "value out of range",
-        &["hello", "--set", "slice_us=7"],
-        &["slice_us", "from 20 to 1000000"],
-    ),
-    (
-        "unknown way to wait",
-        &["hello", "--set", "netpoll=epoll"],
-        &["netpoll", "park, block or poll"],
-    ),
-    ("no CPU", &["hello", "--smp", "0"], &["--smp", "1..=64"]),
-    (
-        "too many CPUs",
-        &["hello", "--smp", "65"],
-        &["--smp", "1..=64"],
-    ),
-    (
-        "CPUs that are no number",
-        &["hello", "--smp", "many"],
-        &["--smp"],
-    ),
-    (
-        "more Ps than CPUs",
-        &["hello", "--smp", "2", "--procs", "3"],
-        &["3", "2", "procs"],
-    ),
-    (
-        "more Ps than CPUs by key",
-        &["hello", "--smp", "2", "--set", "procs=3"],
-        &["procs=3"],
-    ),
-    ("no P", &["hello", "--procs", "0"], &["--procs"]),
-    (
-        "too little memory",
-        &["hello", "--mem", "4M"],
-        &["mem", "64"],
-    ),
-    (
-        "memory that is no size",
-        &["hello", "--mem", "lots"],
-        &["mem"],
-    ),
-    (
-        "unknown board",
-        &["hello", "--board", "z80"],
-        &["--board", "q35, microvm"],
-    ),
-    ("unknown CPU model", &["hello", "--cpu", "z80"], &["z80"]),
-    (
-        "a CPU of 32 bits",
-        &["hello", "--cpu", "486"],
-        &["this CPU model lacks 64-bit mode", "--cpu qemu64"],
-    ),
-    (
-        "a CPU without NX",
-        &["hello", "--cpu", "max,-nx"],
-        &["or the NX bit", "--cpu qemu64"],
-    ),
-    (
-        "unknown accelerator",
-        &["hello", "--accel", "xen"],
-        &["--accel", "auto, tcg, kvm"],
-    ),
-    (
-        "unknown machine",
-        &["hello", "--machine", "vax"],
-        &["--machine", "qemu, host"],
-    ),
-    (
-        "unknown option",
-        &["hello", "--frobnicate"],
-        &["--frobnicate"],
-    ),
-    ("time limit", &["hello", "--timeout", "0"], &["--timeout"]),
-    (
-        "unknown network",
-        &["hello", "--net", "bridge"],
-        &["--net bridge", "user, stream:PATH", "tap:IF", "none"],
-    ),
-    (
-        "no such interface",
-        &["hello", "--net", "tap:ringo-absent"],
-        &["no such interface", "ip tuntap add"],
-    ),
-    (
-        "nobody listens",
-        &["hello", "--net", "stream:/no/such/socket"],
-        &["stream:/no/such/socket", "has to listen"],
-    ),
-    (
-        "forwarded without ports",
-        &["hello", "--forward", "80"],
-        &["--forward 80", "HOST:GUEST", "8080:80"],
-    ),
-    (
-        "forwarded twice",
-        &["hello", "--forward", "8080:80", "--forward", "8080:81"],
-        &["port 8080 goes to port 80 already"],
-    ),
-    (
-        "forwarded to nobody",
-        &["hello", "--forward", "47080:80"],
-        &["--forward", "hello has no network", "--net user"],
-    ),
-    (
-        "forwarded over tap",
-        &["hello", "--net", "tap:tap0", "--forward", "47080:80"],
-        &["--forward 47080:80 is for --net user", "tap:tap0"],
-    ),
-    (
-        "a capture that cannot be written",
-        &["hello", "--net", "user", "--capture", "/no/such/folder/x"],
-        &["--capture /no/such/folder/x", "can be written"],
-    ),
-    (
-        "a capture of nothing",
-        &["hello", "--capture", "x"],
-        &["--capture", "hello has no network"],
-    ),
-    (
-        "a network that repeats itself",
-        &["hello", "--net", "user", "--seed", "1"],
-        &["--seed", "--net"],
-    ),
-    (
-        "a network on the host",
-        &["hello", "--net", "user", "--machine", "host"],
-        &["--net is for --machine qemu"],
-    ),
-];
+use crate::bad_input_table::WRONG;
 
 /// Status 1, words that help, and nothing that looks like a crash of the tool. `one_line`: nothing else either.
 fn judge(run: &tests::RunnerOutput, holds: &[&str], one_line: bool) -> Result<(), String> {
@@ -293,6 +142,58 @@ fn no_main() -> Result<(), String> {
     )
 }
 
+/// What means nothing on the host changes nothing there, whatever it is: one command line serves both machines.
+fn of_the_other_machine() -> Result<(), String> {
+    let words = "hello --machine host --debug --mem 1G --net user --forward 47080:80 --capture no/x --disk no/x --gdb --board microvm";
+    let words: Vec<&str> = words.split(' ').collect();
+    let name = "bad input::options of the other machine";
+    let run = run_runner("bad input", name, &words, |c| c)?;
+    let wanted = "ringo: under --machine host this changes nothing: --mem, --board, --gdb, --disk, --net, --forward, --capture\n";
+    if (run.status, run.stderr.as_str()) != (Some(0), wanted) || !run.stdout.contains("hello from")
+    {
+        let (status, out, err) = (run.status, run.stdout, run.stderr);
+        return Err(format!("status {status:?}\nstdout: {out}\nstderr: {err}"));
+    }
+    Ok(())
+}
+
+/// Output that cannot be written is a failure on either machine, one that nobody reads as well, and he knows.
+fn output_gone() -> Result<(), String> {
+    let full = || Ok(File::options().write(true).open("/dev/full")?.into());
+    let closed = || Ok(std::io::pipe()?.1.into());
+    type Place = fn() -> std::io::Result<Stdio>;
+    let places: [(&str, Place, &str); 2] = [
+        (
+            "full",
+            full,
+            "ringo: cannot write the output: No space left",
+        ),
+        ("closed", closed, ""),
+    ];
+    for machine in ["qemu", "host"] {
+        for (place, to, says) in places {
+            let name = format!("bad input::output gone ({place}, {machine})");
+            let words: &[&str] = match machine {
+                "qemu" => &["hello"],
+                // As others build it.
+                _ => &["hello", "--machine", "host", "--debug"],
+            };
+            let run = run_runner("bad input", &name, words, |mut c| {
+                if let Ok(to) = to() {
+                    c.stdout(to);
+                }
+                c
+            })?;
+            let (status, err) = (run.status, run.stderr);
+            let one = err.starts_with(says) && err.lines().count() == usize::from(!says.is_empty());
+            if status != Some(1) || !one {
+                return Err(format!("{name}: status {status:?}, stderr: {err}"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A file of this run's own.
 fn scratch(name: &str, content: &str) -> Result<PathBuf, String> {
     let folder = root().target().join("bad_input");
@@ -360,7 +261,9 @@ pub fn trials() -> Vec<Trial> {
             })
         })
         .collect();
-    let more: [(&str, Check); 5] = [
+    let more: [(&str, Check); 7] = [
+        ("options of the other machine", of_the_other_machine),
+        ("output gone", output_gone),
         ("a forwarded port that is taken", taken_port),
         ("wrong select", wrong_select),
         ("does not compile", does_not_compile),

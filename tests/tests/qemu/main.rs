@@ -13,6 +13,7 @@
 //! | `RINGO_INJECTIONS=N` | injected calls that the registers test makes in all (1 000 000) |
 
 mod bad_input;
+mod bad_input_table;
 mod boots;
 mod burden;
 mod cable;

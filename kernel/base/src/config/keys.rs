@@ -108,6 +108,11 @@ impl Key {
         self.name
     }
 
+    /// What it takes, in words: "async, coop or off".
+    pub fn takes(&self) -> impl fmt::Display {
+        self.values
+    }
+
     /// Whether `--set` takes it; the others have flags of their own.
     pub fn is_for_users(&self) -> bool {
         self.for_users
