@@ -131,7 +131,7 @@ mod tests {
         assert!(line(&["hello", "more"]).ends_with("`cargo run -- hello -- more`"));
         assert!(line(&["list", "more"]).contains("'more'"));
         assert!(line(&["soak", "--boots", "0"]).contains("`cargo run -- soak --help`"));
-        assert!(line(&["top", "abc"]).contains("`cargo run -- top --help`"));
+        assert!(line(&["top", "a", "b"]).contains("`cargo run -- top --help`"));
         for words in [
             &["hello", "--smp", "99"][..],
             &["--nothing"],
@@ -173,10 +173,6 @@ mod tests {
             (&["soak", "--seed", "x"], "a seed is a whole number"),
             (&["soak", "--boots", "0"], "a whole number from 1 to"),
             (&["top", "--count", "x"], "a whole number from 1 to"),
-            (
-                &["top", "hello"],
-                "a machine is named by its number, see `cargo run -- top --list`",
-            ),
         ] {
             assert!(line(words).contains(says), "{}", line(words));
         }

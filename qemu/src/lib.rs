@@ -27,7 +27,7 @@
 //! | `observe` `watchdog` `credit` | what its memory shows meanwhile, and whether it hangs |
 //! | `exit` `postmortem` `estate` `fault_log` `symbols` `report` | how it ended, and why |
 //! | `host_machine` | the same program on threads of the host |
-//! | `top` `runtime` | a machine that runs, from another terminal |
+//! | `top` `which` `runtime` | a machine that runs, from another terminal |
 //! | `list` `doctor` `check` `soak` `elf_scan` `red_zone` | the other commands |
 
 mod accel;
@@ -82,6 +82,7 @@ mod top;
 mod usage;
 mod watch;
 mod watchdog;
+mod which;
 
 pub use accel::kvm_usable;
 pub use builder::{BuildOptions, build_host, build_kernel};

@@ -109,6 +109,20 @@ fn parse(file: &Path) -> Option<Known> {
 }
 
 impl Known {
+    /// One that does not run.
+    #[cfg(test)]
+    pub fn of(number: u32, program: &str) -> Known {
+        Known {
+            number,
+            program: program.to_string(),
+            started_ms: 0,
+            runner: 0,
+            descriptor: 0,
+            low_bytes: 0,
+            header: 0,
+        }
+    }
+
     fn memory(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", self.runner, self.descriptor).into()
     }

@@ -10,8 +10,10 @@ use clap::Parser;
 use glass::{CpuView, GState, Glass, PView, Snapshot};
 use serde_json::{Value, json};
 
+use crate::failure::Doing;
 use crate::numbers::whole;
 use crate::runtime::{Known, running};
+use crate::which::{NONE_RUNS, choose, others};
 use crate::{Failure, Result, estate};
 
 /// Between two looks at who idles.
@@ -28,9 +30,9 @@ const BOOT_LIMIT: Duration = Duration::from_secs(10);
 /// Shows what a running machine does: its CPUs, Ps, queues and goroutines. Start a program in one terminal and this in
 /// another.
 pub struct TopArgs {
-    /// Number of the machine, as --list shows it [default: the one that was started last]
-    #[arg(value_name = "MACHINE", value_parser = machine)]
-    pub machine: Option<u32>,
+    /// Number of the machine, as --list shows it, or the name of its program [default: the one that was started last]
+    #[arg(value_name = "MACHINE")]
+    pub machine: Option<String>,
     /// Names the machines that run
     #[arg(long)]
     pub list: bool,
@@ -43,11 +45,6 @@ pub struct TopArgs {
     /// Prints JSON lines
     #[arg(long)]
     pub json: bool,
-}
-
-fn machine(text: &str) -> std::result::Result<u32, String> {
-    let wrong = "a machine is named by its number, see `cargo run -- top --list`";
-    text.parse().map_err(|_| wrong.to_string())
 }
 
 fn interval(text: &str) -> std::result::Result<Duration, String> {
@@ -66,11 +63,19 @@ pub fn top(args: &TopArgs) -> Result<u8> {
     if args.list {
         all.iter()
             .for_each(|known| println!("{:>8}  {}", known.number, known.program));
+        if all.is_empty() {
+            eprintln!("ringo: {NONE_RUNS}");
+        }
         return Ok(0);
     }
-    let known = choose(&all, args.machine)?;
+    let known = choose(&all, args.machine.as_deref())?;
+    let others = others(&all, known, args.machine.as_deref());
     let glass = open(known)?;
     let on_terminal = std::io::stdout().is_terminal() && !args.json;
+    // On a terminal it stands in each picture, since each wipes the last.
+    if let (false, Some(others)) = (on_terminal, &others) {
+        eprintln!("ringo: {others}");
+    }
     let times = args
         .count
         .or((!std::io::stdout().is_terminal()).then_some(1));
@@ -87,38 +92,21 @@ pub fn top(args: &TopArgs) -> Result<u8> {
         } else {
             frame.text(known)
         };
-        let cleared = if on_terminal { "\x1b[H\x1b[J" } else { "" };
+        let picture = match &others {
+            _ if !on_terminal => text,
+            Some(others) => format!("\x1b[H\x1b[J{text}{others}\n"),
+            None => format!("\x1b[H\x1b[J{text}"),
+        };
         let mut out = std::io::stdout().lock();
-        if write!(out, "{cleared}{text}")
-            .and_then(|()| out.flush())
-            .is_err()
-        {
-            return Ok(0); // nobody reads on
+        match write!(out, "{picture}").and_then(|()| out.flush()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(0),
+            Err(error) => return Err(error).doing("write the output"),
         }
         before = frame.now;
         done += 1;
     }
     Ok(0)
-}
-
-fn choose(all: &[Known], wanted: Option<u32>) -> Result<&Known> {
-    let Some(number) = wanted else {
-        return all.first().ok_or_else(|| {
-            Failure::new(
-                "no machine runs; start one in another terminal, such as `cargo run -- tour`",
-            )
-        });
-    };
-    all.iter()
-        .find(|known| known.number == number)
-        .ok_or_else(|| {
-            let numbers: Vec<String> = all.iter().map(|known| known.number.to_string()).collect();
-            let there = match numbers.as_slice() {
-                [] => "no machine runs".to_string(),
-                some => format!("those that run are {}", some.join(", ")),
-            };
-            Failure::new(format!("there is no machine {number}; {there}"))
-        })
 }
 
 fn open(known: &Known) -> Result<Glass> {
@@ -338,16 +326,8 @@ mod tests {
             &["--count", "0"][..],
             &["--interval", "0"],
             &["--interval", "x"],
-            &["name"],
         ] {
             assert!(parse(bad).is_err(), "{bad:?}");
         }
-    }
-
-    #[test]
-    fn there_is_no_such_machine() {
-        let line = |wanted| choose(&[], wanted).unwrap_err().line;
-        assert!(line(None).starts_with("no machine runs; start one"));
-        assert_eq!(line(Some(7)), "there is no machine 7; no machine runs");
     }
 }

@@ -102,11 +102,11 @@ fn with_dashes(command: &Command, words: &[String]) -> Option<String> {
             .strip_prefix("--")
             .map(|w| w.split('=').next().unwrap_or(w));
         match name.map(|name| (name, takes_value(name))) {
-            Some(("", _)) => for_program.extend(rest.by_ref().map(quoted)),
+            Some(("", _)) => for_program.extend(rest.by_ref().map(|word| quoted(word))),
             Some((_, Some(takes_value))) => {
                 ours.push(quoted(word));
                 if takes_value && !word.contains('=') {
-                    ours.extend(rest.next().map(quoted));
+                    ours.extend(rest.next().map(|word| quoted(word)));
                 }
             }
             None if program.is_none() && !word.starts_with('-') => program = Some(quoted(word)),
@@ -118,10 +118,10 @@ fn with_dashes(command: &Command, words: &[String]) -> Option<String> {
 }
 
 /// As a shell takes it for one word.
-fn quoted(word: &String) -> String {
+fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=+,.:/@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
-        word.clone()
+        word.to_string()
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
     }

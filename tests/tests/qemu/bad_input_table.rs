@@ -247,7 +247,7 @@ pub const WRONG: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "no such machine",
-        &["top", "tour"],
-        &["a machine is named by its number"],
+        &["top", "no_such"],
+        &["there is no machine no_such"],
     ),
 ];
