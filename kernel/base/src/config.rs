@@ -48,6 +48,8 @@ pub struct Config {
     pub mcache: bool,
     /// How a G waits for the network.
     pub netpoll: Netpoll,
+    /// TCP connections at most; `None`: as many as half of the memory holds.
+    pub connections: Option<u32>,
     /// Who decides where a G goes.
     pub policy: Policy,
     /// Virtual size of a G's stack slot in KiB.
@@ -100,6 +102,7 @@ impl Config {
         spin: true,
         mcache: true,
         netpoll: Netpoll::Park,
+        connections: None,
         policy: Policy::Go,
         stack_kib: 256,
         clock: Clock::Real,
@@ -181,6 +184,7 @@ impl Config {
             "spin" => self.spin = value == "on",
             "mcache" => self.mcache = value == "on",
             "netpoll" => self.netpoll = Netpoll::from_word(value)?,
+            "connections" => self.connections = Some(small(value)?),
             "policy" => self.policy = Policy::from_word(value)?,
             "stack_kib" => self.stack_kib = small(value)?,
             "clock" => self.clock = Clock::from_word(value)?,

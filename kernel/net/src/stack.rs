@@ -95,7 +95,7 @@ impl<U> Stack<U> {
             dhcp: SpinLock::new(Rank::NetTable, None),
             dns: dns::Resolver::new(config.seed),
             stats: Stats::new(),
-            tcp: tcp::Tcp::new(config.seed),
+            tcp: tcp::Tcp::new(config.seed, config.tcp.connections),
             config,
         }
     }
@@ -133,6 +133,16 @@ impl<U> Stack<U> {
     /// TCP connections, those that are half-open or remembered included.
     pub fn connections(&self) -> usize {
         self.tcp.slots()
+    }
+
+    /// Of the connections those that have buffers, and how many may.
+    pub fn places(&self) -> tcp::Places {
+        self.tcp.places()
+    }
+
+    /// Ended connections that are remembered (time-wait).
+    pub fn remembered_connections(&self) -> usize {
+        self.tcp.waiting()
     }
 
     /// Does anybody wait for room in the card?

@@ -19,11 +19,13 @@
 //! | `/sched/pauses/{stopping,total}/…:seconds` | `pauses` |
 //! | `/sync/mutex/wait/total:seconds` | `mutex_wait_ns` |
 //! | the mutex profile's runtime locks | `lock_waits`, `lock_wait_ns()` |
+//! | (none) | `netpoll_waiters`, `netpolls`, `connections`: of the network |
 //! | `/cpu/classes/{user,idle,total}:cpu-seconds` | `cpu_user_ns`, `cpu_idle_ns`, `cpu_total_ns()` |
 
 pub use base::{LockWaits, Rank};
 pub use sched::histogram::{BUCKETS, Counts, bucket_start_ns};
 pub use sched::metrics::{Goroutines, Metrics, PauseMetrics};
+pub use sched::netpoll::Connections;
 
 /// All measurements since the start. Walks over all goroutines: some 100 ns for each.
 ///
@@ -84,9 +86,18 @@ mod json {
                 let (rank, count, ns) = (waits.rank, waits.count, waits.ns);
                 write!(f, "{comma}\"{rank:?}\":{{\"count\":{count},\"ns\":{ns}}}")?
             }
+            f.write_str("}")?;
+            if m.connections != Default::default() {
+                let c = &m.connections;
+                write!(
+                    f,
+                    ",\"connections\":{{\"open\":{},\"most\":{},\"turned_away\":{},\"remembered\":{}}}",
+                    c.open, c.most, c.turned_away, c.remembered
+                )?
+            }
             write!(
                 f,
-                "}},\"mutex_wait_ns\":{},\"cpu_user_ns\":{},\"cpu_idle_ns\":{:?},\"cpu_halted_ns\":{:?}",
+                ",\"mutex_wait_ns\":{},\"cpu_user_ns\":{},\"cpu_idle_ns\":{:?},\"cpu_halted_ns\":{:?}",
                 m.mutex_wait_ns, m.cpu_user_ns, m.cpu_idle_ns, m.cpu_halted_ns
             )
         }

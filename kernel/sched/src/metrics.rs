@@ -260,6 +260,7 @@ impl Sched {
             mutex_wait_ns: k.mutex_wait_ns.load(Relaxed),
             lock_waits: base::lock_waits(),
             netpoll_waiters: self.netpoll_waiters(),
+            connections: self.connections(),
             netpolls: self.netpolls().0,
             netpoll_readied: self.netpolls().1,
             cpu_user_ns: told(&k.user_told_ns, user_ns),
@@ -335,6 +336,8 @@ pub struct Metrics {
     pub lock_waits: [LockWaits; Rank::ALL.len()],
     /// Gs that wait for the network.
     pub netpoll_waiters: u32,
+    /// What the network holds.
+    pub connections: crate::netpoll::Connections,
     /// How often the network was asked what has come, and how many Gs that made ready.
     pub netpolls: u64,
     /// Gs that the network made ready.

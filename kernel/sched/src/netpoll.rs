@@ -69,8 +69,26 @@ pub trait Poller: Sync {
         true
     }
 
+    /// What it holds. Takes locks of the network's: called with none held.
+    fn connections(&self) -> Connections {
+        Connections::default()
+    }
+
     /// The program ends in order: return when what it has sent has arrived, or after a bounded time. On the G that ends it.
     fn end(&self) {}
+}
+
+/// What the network holds, for the measurements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Connections {
+    /// TCP connections that take memory.
+    pub open: u64,
+    /// So many may.
+    pub most: u64,
+    /// Attempts, of others and our own, that found all places taken.
+    pub turned_away: u64,
+    /// Ended connections that are remembered (time-wait).
+    pub remembered: u64,
 }
 
 /// What a scheduler keeps for it.
@@ -216,6 +234,12 @@ impl Sched {
     /// Gs that wait on descriptors (Go: `netpollWaiters`): 0 at rest.
     pub fn netpoll_waiters(&self) -> u32 {
         self.netpoll.waiters.load(Relaxed).max(0) as u32
+    }
+
+    /// What the network holds; nothing if there is none.
+    pub fn connections(&self) -> Connections {
+        let poller = self.netpoll.poller();
+        poller.map(Poller::connections).unwrap_or_default()
     }
 
     /// Visits to the poller, and Gs that they made ready.

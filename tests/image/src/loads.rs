@@ -21,15 +21,32 @@ fn echo(stream: &TcpStream) -> Result<(), Error> {
     }
 }
 
-/// Goroutines, those of them that wait for the network, and bytes of the heap in use.
-fn state() -> [u64; 3] {
+/// Goroutines, those of them that wait for the network, bytes of the heap in use; TCP connections that take memory, how many may,
+/// and how often somebody found no place.
+fn state() -> [u64; 6] {
     let heap = mem::heap::usage();
     let bytes = heap.small_used_bytes + heap.large_used_bytes;
     let waiters = sched::this().netpoll_waiters();
-    [sched::num_goroutine() as u64, waiters.into(), bytes as u64]
+    let c = sched::this().connections();
+    let gs = sched::num_goroutine() as u64;
+    [
+        gs,
+        waiters.into(),
+        bytes as u64,
+        c.open,
+        c.most,
+        c.turned_away,
+    ]
 }
 
-/// Both ports, until port 9 is told to end (`e`). To any other byte it answers with the state.
+/// Asks the other end of the cable for a connection, and says whether there was no room for one.
+fn finds_no_room() -> bool {
+    let asked = TcpStream::connect("10.0.2.2:9");
+    asked.is_err_and(|e| e.kind() == ErrorKind::OutOfMemory)
+}
+
+/// Both ports, until port 9 is told to end (`e`). To `c` it answers with whether there was no room for a connection of its own, to any
+/// other byte with the state.
 fn loads_serve() -> Outcome {
     let said = |e: Error| format!("{e}");
     let listener = Arc::new(TcpListener::bind("0.0.0.0:7").map_err(said)?);
@@ -49,6 +66,11 @@ fn loads_serve() -> Outcome {
         asks.read_exact(&mut byte).map_err(|e| format!("{e:?}"))?;
         if byte == *b"e" {
             break;
+        }
+        if byte == *b"c" {
+            let answer = [u8::from(finds_no_room())];
+            asks.write_all(&answer).map_err(said)?;
+            continue;
         }
         let words = state().map(u64::to_be_bytes);
         asks.write_all(words.as_flattened()).map_err(said)?

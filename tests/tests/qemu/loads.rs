@@ -30,6 +30,10 @@ struct State {
     /// Of them those who wait for the network.
     waiters: u64,
     heap_bytes: u64,
+    /// TCP connections that take memory, how many may, and how often somebody found no place.
+    connections: u64,
+    most: u64,
+    turned_away: u64,
 }
 
 /// The script's side: a peer, and a connection on which the machine says how it is.
@@ -100,13 +104,16 @@ impl Load {
 
     fn state(&mut self) -> Result<State, String> {
         self.peer.send_all(self.control, b"?")?;
-        let bytes = self.peer.recv_exact(self.control, 24)?;
+        let bytes = self.peer.recv_exact(self.control, 48)?;
         let (words, _) = bytes.as_chunks::<8>();
         let word = |i: usize| u64::from_be_bytes(words[i]);
         Ok(State {
             goroutines: word(0),
             waiters: word(1),
             heap_bytes: word(2),
+            connections: word(3),
+            most: word(4),
+            turned_away: word(5),
         })
     }
 
@@ -176,6 +183,11 @@ pub fn cases() -> Vec<Case> {
     let memory = |case: Case, bytes: u64| case.machine(move |machine| machine.mem_bytes = bytes);
     vec![
         memory(serve("crowd").smp(2).no_events(), 1 << 30).peer(|wire| crowd::crowds(wire, 2)),
+        memory(serve("as many as there may be").smp(1), 64 << 20).peer(crowd::bound),
+        serve("so many and no more")
+            .word("connections=20")
+            .smp(2)
+            .peer(|wire| crowd::bound_of(wire, 20)),
         serve("rough").smp(2).peer(|wire| rough::rough(wire, 1)),
         serve("rough")
             .smp(1)

@@ -134,6 +134,7 @@ pub const KEYS: &[Key] = &[
     Key::user("spin", Values::Words(ON_OFF)),
     Key::user("mcache", Values::Words(ON_OFF)),
     Key::user("netpoll", Values::Words(Netpoll::WORDS)),
+    Key::user("connections", Values::Number(1, 1_000_000)),
     Key::user("policy", Values::Words(Policy::WORDS)),
     Key::user("stack_kib", Values::PowerOfTwo(16, 1024)),
     Key::user("clock", Values::Words(Clock::WORDS)),

@@ -18,7 +18,7 @@ fn empty_means_the_defaults() {
 #[test]
 fn every_key_is_stored() {
     let all = "procs=3 preempt=coop slice_us=500 wakeup=off min_run_us=50 steal=one queue=global runnext=off \
-               sysmon=off handoff=off spin=off mcache=off netpoll=block policy=fifo stack_kib=64 clock=real \
+               sysmon=off handoff=off spin=off mcache=off netpoll=block connections=77 policy=fifo stack_kib=64 clock=real \
                seed=18446744073709551615 schedtrace=250 scheddetail=1 point=none log=debug json=1 tty=1 \
                events=512 icount=1 smp=4 \
                program=hello";
@@ -37,6 +37,7 @@ fn every_key_is_stored() {
         spin: false,
         mcache: false,
         netpoll: Netpoll::Block,
+        connections: Some(77),
         policy: Policy::Fifo,
         stack_kib: 64,
         clock: Clock::Real,

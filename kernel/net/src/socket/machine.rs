@@ -14,12 +14,12 @@
 use super::Result;
 use super::card::{Card, Out};
 use super::lease::Waiters;
-use super::wire::{Bell, open, seed};
-use crate::stack::{Config, Stack};
+use super::wire::{Bell, memory_bytes, open, seed};
+use crate::stack::{Config, Stack, tcp};
 use base::PreemptGuard;
 use core::net::{Ipv4Addr, SocketAddrV4};
 use csp::sync::{Mutex, OnceLock};
-use sched::netpoll::{PollDesc, Poller, ReadyList};
+use sched::netpoll::{Connections, PollDesc, Poller, ReadyList};
 
 /// How long the end of the program waits for others to take what they were sent.
 const LINGER_NS: u64 = 1_000_000_000;
@@ -95,10 +95,21 @@ pub(super) fn effects<T>(f: impl FnOnce(&Stack<PollDesc>, u64, &mut Out<'_, Bell
     result
 }
 
+/// How many connections there may be, unless `connections=` says so: half of the memory is theirs. The other half is the program's.
+fn bound(tcp: &mut tcp::Config) {
+    let room = memory_bytes().map(|all| all / 2 / tcp.connection_bytes());
+    let room = room.unwrap_or(tcp.connections);
+    let told = sched::this().cfg.connections;
+    tcp.connections = told.map_or(room, |n| n as usize);
+    // A record of what has ended takes a few hundred bytes with all that belongs to it.
+    tcp.time_waits = (2 * tcp.connections).clamp(1 << 10, tcp.time_waits)
+}
+
 impl Machine {
     fn new() -> Machine {
         let card = open();
         let mut config = Config::new([2, 0, 0, 0, 0, 1], seed());
+        bound(&mut config.tcp);
         if let Some(card) = &card {
             config.mac = card.mac;
             config.offload = card.offers.sends_checksums
@@ -129,6 +140,16 @@ impl Poller for Machine {
 
     fn listen(&self) -> bool {
         self.card.as_ref().is_some_and(Card::listen)
+    }
+
+    fn connections(&self) -> Connections {
+        let places = self.stack.places();
+        Connections {
+            open: places.taken as u64,
+            most: places.most as u64,
+            turned_away: places.turned_away,
+            remembered: self.stack.remembered_connections() as u64,
+        }
     }
 
     fn next_deadline_ns(&self) -> u64 {

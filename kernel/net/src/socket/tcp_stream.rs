@@ -61,6 +61,7 @@ impl From<TcpError> for Error {
             TcpError::TimedOut => ErrorKind::TimedOut,
             TcpError::BrokenPipe => ErrorKind::BrokenPipe,
             TcpError::NotConnected => ErrorKind::NotConnected,
+            TcpError::NoRoom => ErrorKind::OutOfMemory,
             TcpError::AddrInUse => ErrorKind::AddrInUse,
             TcpError::AddrNotAvailable => ErrorKind::AddrNotAvailable,
             TcpError::Unreachable => ErrorKind::NetworkUnreachable,
@@ -117,7 +118,8 @@ impl TcpStream {
     /// ```
     ///
     /// # Errors
-    /// `ConnectionRefused`, `TimedOut`, `NetworkUnreachable`, and those of [`ToSocketAddrs`].
+    /// `ConnectionRefused`, `TimedOut`, `NetworkUnreachable`, `OutOfMemory`: there are as many connections as there may be
+    /// (`connections=N`), and those of [`ToSocketAddrs`].
     pub fn connect(addr: impl ToSocketAddrs) -> Result<TcpStream> {
         first(addr, |addr| Self::connect_by(addr, None))
     }

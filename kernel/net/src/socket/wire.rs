@@ -54,6 +54,14 @@ pub(super) fn seed() -> u64 {
     sched::this().cfg.seed.unwrap_or_else(arch::entropy)
 }
 
+/// The machine's memory; none of its own on the host machine.
+pub(super) fn memory_bytes() -> Option<usize> {
+    #[cfg(ringo_kernel)]
+    return Some(mem::frames::total_frames() as usize * mem::PAGE_BYTES);
+    #[cfg(not(ringo_kernel))]
+    None
+}
+
 /// The machine's card, if there is one that can be used.
 #[cfg(not(ringo_kernel))]
 pub(super) fn open() -> Option<Card<Bell>> {

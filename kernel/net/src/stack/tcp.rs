@@ -17,6 +17,7 @@ mod listen;
 mod number;
 mod pump;
 mod reset;
+mod room;
 mod segment;
 mod timewait;
 mod undeliverable;
@@ -26,12 +27,14 @@ pub use api::{Conn, Listener};
 pub(crate) use conn::Shared;
 pub(crate) use demux::Tuple;
 pub use ending::Ending;
+pub use room::Places;
 
 use super::secret::Secret;
 use alloc::{collections::VecDeque, sync::Arc};
 use base::{Rank, SpinLock};
 use core::fmt;
 use core::sync::atomic::AtomicBool;
+use room::Rooms;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -46,6 +49,8 @@ pub struct Config {
     pub ack_delay_ns: u64,
     /// Connections of a listener that were asked for and not yet confirmed; more get by with cookies (RFC 4987).
     pub half_open: usize,
+    /// Connections that have buffers, at most.
+    pub connections: usize,
     /// How long what has ended is remembered (RFC 9293: twice the life of a segment).
     pub time_wait_ns: u64,
     /// How many are remembered.
@@ -65,12 +70,20 @@ impl Default for Config {
             send_bytes: 16 << 10,
             ack_delay_ns: SECOND / 100,
             half_open: 256,
+            connections: 64 << 10,
             time_wait_ns: 60 * SECOND,
             time_waits: 16 << 10,
             connect_ns: 120 * SECOND,
             silence_ns: 900 * SECOND,
             linger_ns: 60 * SECOND,
         }
+    }
+}
+
+impl Config {
+    /// What a connection takes, about: its buffers, and 8 KiB for what keeps it and for the goroutine that serves it.
+    pub fn connection_bytes(&self) -> usize {
+        self.recv_bytes + self.send_bytes + (8 << 10)
     }
 }
 
@@ -89,6 +102,8 @@ pub enum TcpError {
     BrokenPipe,
     /// It is none, or none any more.
     NotConnected,
+    /// There are as many connections as there may be, or no memory for another.
+    NoRoom,
     /// Somebody listens there, or no port is free.
     AddrInUse,
     /// It is none of our addresses.
@@ -108,6 +123,7 @@ impl fmt::Display for TcpError {
             Self::TimedOut => "connection timed out",
             Self::BrokenPipe => "broken pipe",
             Self::NotConnected => "not connected",
+            Self::NoRoom => "no room for another connection",
             Self::AddrInUse => "address in use",
             Self::AddrNotAvailable => "address not available",
             Self::Unreachable => "network unreachable",
@@ -121,6 +137,7 @@ impl core::error::Error for TcpError {}
 /// TCP's part of a stack.
 pub(crate) struct Tcp<U> {
     demux: SpinLock<demux::Demux<U>>,
+    rooms: Arc<Rooms>,
     /// Connections that the full card has stopped.
     starving: SpinLock<VecDeque<Arc<Shared<U>>>>,
     /// The program has ended: nothing that it writes is sent. Relaxed: it is looked at under a connection's lock, and set before that
@@ -133,14 +150,20 @@ pub(crate) struct Tcp<U> {
 }
 
 impl<U> Tcp<U> {
-    pub fn new(seed: u64) -> Self {
+    pub fn new(seed: u64, connections: usize) -> Self {
         Self {
+            rooms: Rooms::new(connections),
             demux: SpinLock::new(Rank::NetTable, demux::Demux::new(seed)),
             starving: SpinLock::new(Rank::NetTable, VecDeque::new()),
             ended: AtomicBool::new(false),
             numbers: Secret::new(seed, 1),
             cookies: Secret::new(seed, 2),
         }
+    }
+
+    /// Ended connections that are remembered.
+    pub fn waiting(&self) -> usize {
+        self.demux.lock().waiting
     }
 
     /// Connections, whatever their state.

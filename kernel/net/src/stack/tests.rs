@@ -9,6 +9,7 @@ mod hostile;
 mod leases;
 mod lives;
 mod many;
+mod room;
 mod silence;
 mod streams;
 mod talk;

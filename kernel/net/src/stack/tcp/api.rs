@@ -67,7 +67,8 @@ impl<U> Stack<U> {
     /// Asks for a connection to `remote`: [`Conn::connected`] says when it stands.
     ///
     /// # Errors
-    /// [`TcpError::Invalid`], [`TcpError::Unreachable`], [`TcpError::AddrNotAvailable`]: all ports to there are in use.
+    /// [`TcpError::Invalid`], [`TcpError::Unreachable`], [`TcpError::AddrNotAvailable`]: all ports to there are in use,
+    /// [`TcpError::NoRoom`].
     pub fn connect(
         &self,
         remote: SocketAddrV4,
@@ -92,11 +93,14 @@ impl<U> Stack<U> {
             .lock()
             .reserve(local, remote, |tuple, wait| {
                 // What the old connection sent cannot be taken for the new one's.
-                wait.since_ns + SECOND <= now_ns && before(wait.next, number(tuple))
+                wait.ended && wait.since_ns + SECOND <= now_ns && before(wait.next, number(tuple))
             })
             .ok_or(TcpError::AddrNotAvailable)?;
         let mut net = self.net(now_ns, out);
-        let shared = Shared::connecting(&net, tuple, number(&tuple), user);
+        let Some(shared) = Shared::connecting(&net, tuple, number(&tuple), user) else {
+            self.tcp.demux.lock().remove(&tuple);
+            return Err(TcpError::NoRoom);
+        };
         let slot = Slot::Conn(shared.clone());
         self.tcp.demux.lock().slots.insert(tuple, slot);
         net.with_conn(&shared, |_, _| ());

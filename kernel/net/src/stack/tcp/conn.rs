@@ -5,11 +5,12 @@
 
 use super::demux::Tuple;
 use super::number::seed_for;
+use super::room::Room;
 use super::segment::{Segment, Sight, bare, whole_packet};
 use super::wire::{Egress, Wire};
 use super::{Config, TcpError};
 use crate::stack::{NEVER, Net};
-use alloc::{collections::VecDeque, sync::Arc, vec, vec::Vec};
+use alloc::{collections::VecDeque, sync::Arc, vec::Vec};
 use base::{Rank, SpinLock};
 use smoltcp::iface::{Interface, SocketHandle, SocketSet};
 use smoltcp::socket::tcp::{Socket, SocketBuffer, State};
@@ -20,6 +21,8 @@ use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint, TcpControl};
 pub(crate) struct Shared<U> {
     pub tuple: Tuple,
     pub(super) inner: SpinLock<Inner<U>>,
+    /// I-ROOM: given back after the buffers, which are declared before it.
+    _room: Room,
 }
 
 /// What is under the lock.
@@ -96,6 +99,14 @@ impl Config {
     }
 }
 
+/// So much memory. None: there is not.
+fn zeroed(bytes: usize) -> Option<Vec<u8>> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(bytes).ok()?;
+    all.resize(bytes, 0);
+    Some(all)
+}
+
 /// smoltcp's way to write it.
 pub(super) fn instant(ns: u64) -> Instant {
     Instant::from_micros((ns / 1000) as i64)
@@ -103,9 +114,10 @@ pub(super) fn instant(ns: u64) -> Instant {
 
 impl<U> Shared<U> {
     /// A connection that another has asked for, as it is when our SYN|ACK is on its way: the SYN is played to the socket, and what it
-    /// says to that is not sent again.
-    pub(super) fn accepted(net: &Net<'_, U>, tuple: Tuple, opening: &Opening) -> Arc<Self> {
-        let mut inner = Inner::new(net, &tuple, opening.ours);
+    /// says to that is not sent again. None: there is no room for it.
+    pub(super) fn accepted(net: &Net<'_, U>, tuple: Tuple, opening: &Opening) -> Option<Arc<Self>> {
+        let room = net.stack.tcp.rooms.take()?;
+        let mut inner = Inner::new(net, &tuple, opening.ours)?;
         let local = IpEndpoint::new((*tuple.local.ip()).into(), tuple.local.port());
         // It is new, and the port is not 0.
         let listens = inner.socket().listen(local);
@@ -122,12 +134,18 @@ impl<U> Shared<U> {
         inner.play(&whole_packet(&back, &syn), net.now_ns);
         debug_assert_eq!(inner.socket().state(), State::SynReceived);
         debug_assert_eq!(inner.egress.sight.next, opening.ours.wrapping_add(1));
-        Self::around(tuple, inner)
+        Some(Self::around(tuple, inner, room))
     }
 
-    /// A connection that we ask for. Nothing is sent yet.
-    pub fn connecting(net: &Net<'_, U>, tuple: Tuple, ours: u32, user: Arc<U>) -> Arc<Self> {
-        let mut inner = Inner::new(net, &tuple, ours);
+    /// A connection that we ask for. Nothing is sent yet. None: there is no room for it.
+    pub fn connecting(
+        net: &Net<'_, U>,
+        tuple: Tuple,
+        ours: u32,
+        user: Arc<U>,
+    ) -> Option<Arc<Self>> {
+        let room = net.stack.tcp.rooms.take()?;
+        let mut inner = Inner::new(net, &tuple, ours)?;
         let end = |a: core::net::SocketAddrV4| IpEndpoint::new((*a.ip()).into(), a.port());
         let Inner {
             iface, set, handle, ..
@@ -138,18 +156,28 @@ impl<U> Shared<U> {
         debug_assert!(asked.is_ok());
         inner.user = Some(user);
         inner.want_write = true;
-        Self::around(tuple, inner)
+        Some(Self::around(tuple, inner, room))
     }
 
-    fn around(tuple: Tuple, inner: Inner<U>) -> Arc<Self> {
+    fn around(tuple: Tuple, inner: Inner<U>, room: Room) -> Arc<Self> {
         let inner = SpinLock::new(Rank::NetConn, inner);
-        Arc::new(Self { tuple, inner })
+        Arc::new(Self {
+            tuple,
+            inner,
+            _room: room,
+        })
     }
 }
 
 impl<U> Inner<U> {
-    fn new(net: &Net<'_, U>, tuple: &Tuple, first: u32) -> Self {
+    fn new(net: &Net<'_, U>, tuple: &Tuple, first: u32) -> Option<Self> {
         let config = &net.stack.config;
+        let buffer = |bytes| zeroed(bytes).map(SocketBuffer::new);
+        let buffers = (buffer(config.tcp.recv_bytes), buffer(config.tcp.send_bytes));
+        let (Some(receive), Some(send)) = buffers else {
+            net.stack.tcp.rooms.turn_away();
+            return None;
+        };
         let mut egress = Egress {
             remote: *tuple.remote.ip(),
             mtu: config.mtu,
@@ -166,14 +194,13 @@ impl<U> Inner<U> {
             let pushed = addrs.push(IpCidr::new(local, 32));
             debug_assert!(pushed.is_ok())
         });
-        let buffer = |bytes| SocketBuffer::new(vec![0; bytes]);
-        let mut socket = Socket::new(buffer(config.tcp.recv_bytes), buffer(config.tcp.send_bytes));
+        let mut socket = Socket::new(receive, send);
         socket.set_nagle_enabled(false);
         let delay = config.tcp.ack_delay_ns;
         socket.set_ack_delay((delay > 0).then(|| Duration::from_micros(delay / 1000)));
         let mut set = SocketSet::new(Vec::with_capacity(1));
         let handle = set.add(socket);
-        Self {
+        Some(Self {
             iface,
             set,
             handle,
@@ -194,7 +221,7 @@ impl<U> Inner<U> {
             forgotten: false,
             starving: false,
             armed: [NEVER; 4],
-        }
+        })
     }
 
     pub fn socket(&mut self) -> &mut Socket<'static> {

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A flood of SYNs takes no memory beyond `half_open` entries. When the queue of those who wait to be accepted is full, SYNs and ACKs
-//! are dropped, not refused: the other side tries again.
+//! are dropped, not refused: the other side tries again. The same with as many connections as there may be (`room.rs`).
 
 use super::conn::{Opening, Shared};
 use super::cookie;
@@ -71,6 +71,9 @@ impl<U> Net<'_, U> {
 
     /// A SYN for who listens. `beyond`: the 4-tuple's last connection used numbers up to it.
     pub(super) fn new_half(&mut self, segment: &Segment<'_>, beyond: Option<u32>) {
+        if self.stack.tcp.rooms.is_full() {
+            return;
+        }
         let tuple = segment.tuple;
         let mut ours = first(&self.stack.tcp.numbers, &tuple, self.now_ns);
         if let Some(least) = beyond.map(|b| b.wrapping_add(1 << 17))
@@ -163,7 +166,9 @@ impl<U> Net<'_, U> {
             Some(_) => (),
             None => return,
         }
-        let conn = Shared::accepted(self, tuple, &opening);
+        let Some(conn) = Shared::accepted(self, tuple, &opening) else {
+            return;
+        };
         let user = {
             let mut demux = stack.tcp.demux.lock();
             // Another CPU may have been faster.

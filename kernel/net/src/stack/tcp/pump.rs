@@ -32,7 +32,12 @@ struct After<U> {
 /// It leaves the table.
 enum Leave {
     Gone,
-    Wait { next: u32, acked: u32 },
+    /// `ended`: their FIN has come.
+    Wait {
+        next: u32,
+        acked: u32,
+        ended: bool,
+    },
 }
 
 impl<U> Net<'_, U> {
@@ -82,7 +87,9 @@ impl<U> Net<'_, U> {
     fn follow(&mut self, conn: &Arc<Shared<U>>, after: After<U>) {
         let tcp = &self.stack.tcp;
         match after.leave {
-            Some(Leave::Wait { next, acked }) => self.begin_wait(&conn.tuple, next, acked),
+            Some(Leave::Wait { next, acked, ended }) => {
+                self.begin_wait(&conn.tuple, next, acked, ended)
+            }
             Some(Leave::Gone) => {
                 let mut demux = tcp.demux.lock();
                 let ours = |s: &Slot<U>| matches!(s, Slot::Conn(c) if Arc::ptr_eq(c, conn));
@@ -293,7 +300,7 @@ impl<U> Inner<U> {
         let now = net.now_ns;
         let starve = !self.egress.kept.is_empty() && !self.starving;
         self.starving |= starve;
-        let leave = self.leave();
+        let leave = self.leave(now);
         self.left |= leave.is_some();
         let readable = self.want_read && self.is_readable();
         let writable = self.want_write && self.is_writable();
@@ -311,7 +318,7 @@ impl<U> Inner<U> {
         }
     }
 
-    fn leave(&mut self) -> Option<Leave> {
+    fn leave(&mut self, now_ns: u64) -> Option<Leave> {
         if self.left || !self.egress.kept.is_empty() {
             return None;
         }
@@ -319,17 +326,31 @@ impl<U> Inner<U> {
             return Some(Leave::Gone);
         }
         let sight = self.egress.sight;
-        let socket = self.socket();
-        match socket.state() {
+        match self.socket().state() {
             // With its name still there it has an RST to send.
-            State::Closed if socket.local_endpoint().is_none() => Some(Leave::Gone),
+            State::Closed if self.socket().local_endpoint().is_none() => Some(Leave::Gone),
             // Their FIN is acknowledged.
             State::TimeWait if self.fin_end == Some(sight.acked) => Some(Leave::Wait {
                 next: sight.next,
                 acked: sight.acked,
+                ended: true,
             }),
+            // They have all that we had to say, and nobody receives what they say: no buffers are needed.
+            State::FinWait2 if self.closed_ns.is_some() && self.rests(now_ns) => {
+                Some(Leave::Wait {
+                    next: sight.next,
+                    acked: sight.acked,
+                    ended: false,
+                })
+            }
             _ => None,
         }
+    }
+
+    /// Nothing is to be sent, now or later: what has come is acknowledged.
+    fn rests(&mut self, now_ns: u64) -> bool {
+        let Inner { iface, set, .. } = self;
+        iface.poll_at(instant(now_ns), set).is_none()
     }
 
     /// Receiving would not block.

@@ -1,10 +1,22 @@
-//! What is left of a connection that we ended first: enough to answer a FIN that comes again, for as long as old segments live.
+//! What is left of a connection that we ended first: enough to answer a FIN that comes again, for as long as old segments live. It
+//! is a record without buffers, and there are so many of them at most.
 //!
+//! ```text
+//!                                     their FIN                 time_wait_ns
+//!   closed by its owner ──► ended: no ──────────► ended: yes ──────────────► nothing
+//!   and acknowledged         │ │ linger_ns, RST        ▲
+//!                  bytes:    │ └──────────► nothing    │
+//!                  RST ◄─────┘              their FIN came before we had closed, or with the acknowledgement
+//! ```
+//!
+//! - Whoever closed does not receive any more, so what comes before their FIN is answered by RST (RFC 9293, 3.6.1), as long as the
+//!   connection is one (Linux keeps FIN-WAIT-2 in the same way).
 //! - RST is not heeded, so nobody ends the wait early (RFC 1337).
 //! - A SYN beyond all that was received begins a new connection at once (RFC 9293, 3.6.1; RFC 6191 does it by time stamps, which we do
 //!   not send).
 //! - What has a length is acknowledged; a bare acknowledgement is not answered, so two that wait do not talk for ever.
 
+use super::Config;
 use super::demux::{Slot, Tuple};
 use super::number::before;
 use super::segment::{Segment, bare};
@@ -15,6 +27,8 @@ use smoltcp::wire::TcpControl;
 /// An ended connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeWait {
+    /// Their FIN has come. If not they have until `until_ns` to send it.
+    pub ended: bool,
     /// Our next sequence number.
     pub next: u32,
     /// Theirs.
@@ -27,10 +41,17 @@ pub(crate) struct TimeWait {
 }
 
 impl<U> Net<'_, U> {
-    /// Puts `tuple`, whose slot is the caller's to give, into time-wait.
-    pub(super) fn begin_wait(&mut self, tuple: &Tuple, next: u32, acked: u32) {
-        let until_ns = self.now_ns + self.stack.config.tcp.time_wait_ns;
+    /// Puts `tuple`, whose slot is the caller's to give, into time-wait, or, not `ended`, before it.
+    pub(super) fn begin_wait(&mut self, tuple: &Tuple, next: u32, acked: u32, ended: bool) {
+        let config = &self.stack.config.tcp;
+        let until_ns = self.now_ns
+            + if ended {
+                config.time_wait_ns
+            } else {
+                config.linger_ns
+            };
         let wait = TimeWait {
+            ended,
             next,
             acked,
             since_ns: self.now_ns,
@@ -72,29 +93,81 @@ impl<U> Net<'_, U> {
 
     pub(super) fn waiting_segment(&mut self, segment: &Segment<'_>) {
         let tuple = &segment.tuple;
-        let (wait, anew) = {
+        let (wait, answer) = {
             let mut demux = self.stack.tcp.demux.lock();
+            let listens = demux.listener(tuple.local).is_some();
             let Some(Slot::Waiting(wait)) = demux.slots.get_mut(tuple) else {
                 return;
             };
-            if segment.is(TcpControl::Fin) {
-                wait.until_ns = self.now_ns + self.stack.config.tcp.time_wait_ns
-            }
+            let config = &self.stack.config.tcp;
+            let answer = wait.came(segment, self.now_ns, config, listens);
             let wait = *wait;
-            let anew = segment.is(TcpControl::Syn)
-                && segment.ack().is_none()
-                && before(wait.acked, segment.seq())
-                && demux.listener(tuple.local).is_some();
-            if anew {
+            if matches!(answer, Answer::Anew | Answer::Reset | Answer::Gone) {
                 demux.remove(tuple);
                 demux.waiting -= 1
             }
-            (wait, anew)
+            (wait, answer)
         };
-        if anew {
-            self.new_half(segment, Some(wait.next))
-        } else if !segment.is(TcpControl::Rst) && segment.repr.segment_len() > 0 {
-            self.say(tuple, &bare(tuple, wait.next, Some(wait.acked), 0))
+        let mut repr = bare(tuple, wait.next, Some(wait.acked), 0);
+        match answer {
+            Answer::Anew => self.new_half(segment, Some(wait.next)),
+            Answer::Acknowledge => self.say(tuple, &repr),
+            Answer::Reset => {
+                self.stack.stats.count(Counter::TcpUnreceived);
+                repr.control = TcpControl::Rst;
+                self.say(tuple, &repr)
+            }
+            Answer::Gone | Answer::Nothing => (),
+        }
+    }
+}
+
+/// What becomes of a segment, and of the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Nothing,
+    Acknowledge,
+    /// It begins a new connection.
+    Anew,
+    /// RST, and it is forgotten.
+    Reset,
+    /// It is forgotten.
+    Gone,
+}
+
+impl TimeWait {
+    /// `listens`: somebody takes connections at our end.
+    fn came(
+        &mut self,
+        segment: &Segment<'_>,
+        now_ns: u64,
+        config: &Config,
+        listens: bool,
+    ) -> Answer {
+        let until_ns = now_ns + config.time_wait_ns;
+        let beyond = before(self.acked, segment.seq());
+        let data_end = segment
+            .seq()
+            .wrapping_add(segment.repr.payload.len() as u32);
+        match segment.repr.control {
+            TcpControl::Rst if !self.ended && segment.seq() == self.acked => return Answer::Gone,
+            TcpControl::Rst => return Answer::Nothing,
+            TcpControl::Syn if self.ended && segment.ack().is_none() && beyond && listens => {
+                return Answer::Anew;
+            }
+            TcpControl::Fin if self.ended => self.until_ns = until_ns,
+            _ if !self.ended && before(self.acked, data_end) => return Answer::Reset,
+            TcpControl::Fin if data_end == self.acked => {
+                self.acked = segment.end();
+                self.ended = true;
+                (self.since_ns, self.until_ns) = (now_ns, until_ns)
+            }
+            _ => (),
+        }
+        if segment.repr.segment_len() > 0 {
+            Answer::Acknowledge
+        } else {
+            Answer::Nothing
         }
     }
 }
