@@ -15,6 +15,10 @@ use crate::{Failure, Result, Root};
 /// The target of both machines: the host's own, whose precompiled `core` and `alloc` the kernel uses.
 pub const TARGET: &str = "x86_64-unknown-linux-gnu";
 
+/// The environment's word for the Cargo profile of whatever is built, for those who have most of it in another one already: the
+/// project's tests. `dev`, for the host machine, is where the tests themselves are.
+pub const PROFILE: &str = "RINGO_PROFILE";
+
 /// How to build.
 #[derive(Clone, Debug, Default)]
 pub struct BuildOptions {
@@ -31,12 +35,14 @@ pub struct BuildOptions {
 }
 
 impl BuildOptions {
-    fn profile(&self) -> &'static str {
-        match (self.debug, self.checks) {
+    /// `given`: what [`PROFILE`] says.
+    fn profile(&self, given: Option<String>) -> String {
+        let own = match (self.debug, self.checks) {
             (true, _) => "kernel-debug",
             (false, true) => "kernel-test",
             (false, false) => "kernel",
-        }
+        };
+        given.unwrap_or_else(|| own.into())
     }
 }
 
@@ -81,22 +87,6 @@ pub fn build_kernel(
     kernel_build(root, command, bin, options)
 }
 
-/// Builds the binary `bin` of `package` for the host machine; the path of its executable.
-///
-/// # Errors
-///
-/// As [`build_kernel`].
-pub fn build_host(
-    root: &Root,
-    package: &str,
-    bin: &str,
-    options: &BuildOptions,
-) -> Result<PathBuf> {
-    let mut command = cargo(root);
-    command.args(["-p", package, "--bin", bin]);
-    host_build(root, command, bin, options)
-}
-
 /// Builds `program` for the bare machine (`host` false) or the host.
 pub fn build_program(
     root: &Root,
@@ -108,6 +98,10 @@ pub fn build_program(
     let bin = match program {
         Program::Demo { name } => {
             command.args(["-p", "demos", "--bin", name]);
+            if host && beside_tests() {
+                // They have a say in the features of what it depends on.
+                command.args(["-p", "tests", "-p", "ringo-runner"]);
+            }
             name.clone()
         }
         Program::File { path, name } => {
@@ -146,10 +140,18 @@ fn host_build(
     bin: &str,
     options: &BuildOptions,
 ) -> Result<PathBuf> {
-    command.arg("--target-dir").arg(root.kernel_target());
+    command.arg("--target-dir").arg(match beside_tests() {
+        true => root.target(),
+        false => root.kernel_target(),
+    });
     // No flags, whatever the environment says.
     command.env("CARGO_ENCODED_RUSTFLAGS", "");
     build(command, bin, options)
+}
+
+/// Whether what is built for the host lies where the tests do.
+fn beside_tests() -> bool {
+    std::env::var(PROFILE).is_ok_and(|profile| profile == "dev")
 }
 
 /// `cargo build` in the project's folder, with nothing of this process's own Cargo environment left in the way.
@@ -195,7 +197,7 @@ fn build(mut command: Command, bin: &str, options: &BuildOptions) -> Result<Path
     command.args([
         "--quiet",
         "--profile",
-        options.profile(),
+        &options.profile(std::env::var(PROFILE).ok()),
         "--message-format",
         format,
     ]);
@@ -261,6 +263,23 @@ fn message(line: &str, bin: &str, progress: &Progress) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn profiles() {
+        let options = |debug, checks| BuildOptions {
+            debug,
+            checks,
+            ..BuildOptions::default()
+        };
+        let own = |debug, checks| options(debug, checks).profile(None);
+        assert_eq!(own(false, false), "kernel");
+        assert_eq!(own(false, true), "kernel-test");
+        assert_eq!(
+            (own(true, false), own(true, true)),
+            ("kernel-debug".into(), "kernel-debug".into())
+        );
+        assert_eq!(options(true, false).profile(Some("x".into())), "x");
+    }
 
     #[test]
     fn flags_of_the_kernel() {

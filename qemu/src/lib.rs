@@ -85,7 +85,7 @@ mod watchdog;
 mod which;
 
 pub use accel::kvm_usable;
-pub use builder::{BuildOptions, build_host, build_kernel};
+pub use builder::{BuildOptions, PROFILE, build_kernel};
 pub use disk::{Disk, DiskCounts};
 pub use elf_scan::{Scan, scan as scan_elf};
 pub use failure::{Failure, Result};

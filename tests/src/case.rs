@@ -118,8 +118,10 @@ impl Case {
         }
     }
 
-    /// Several tests of the image, one after the other in one boot.
-    pub fn several(area: &'static str, title: &str, tests: &[&str]) -> Case {
+    /// Several tests of the image, one after the other in one boot; behind a name may stand arguments of that test alone
+    /// ([`sized`]).
+    pub fn several(area: &'static str, title: &str, tests: &[impl AsRef<str>]) -> Case {
+        let tests: Vec<&str> = tests.iter().map(AsRef::as_ref).collect();
         Case {
             title: title.into(),
             ..Case::new(area, &tests.join(","))
@@ -411,6 +413,11 @@ impl Case {
         }
         self.judges.iter().try_for_each(|judge| judge(outcome))
     }
+}
+
+/// A test with an argument of its own, for [`Case::several`].
+pub fn sized(test: &str, key: &str, value: u64) -> String {
+    format!("{test}:{key}={value}")
 }
 
 /// `= name number` lines.

@@ -1,6 +1,6 @@
 //! What the tests boot and run, each built once in a process.
 
-use ringo_runner::{BuildOptions, Root, build_host, build_kernel};
+use ringo_runner::{BuildOptions, Root, build_kernel};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -28,15 +28,7 @@ pub fn image() -> Result<PathBuf, String> {
 /// As [`image`].
 pub fn host_image() -> Result<PathBuf, String> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let make = || {
-        let options = BuildOptions {
-            checks: true,
-            ..BuildOptions::default()
-        };
-        build_host(&root(), "test-image", "test-image", &options)
-            .map_err(|e| format!("the test image for the host does not build: {e}"))
-    };
-    BUILT.get_or_init(make).clone()
+    BUILT.get_or_init(|| cargo_build("test-image")).clone()
 }
 
 /// Begins to build what most of the tests wait for, beside those that run already. Who then wants it waits for the rest of the time
@@ -94,15 +86,7 @@ pub fn differential() -> Result<PathBuf, String> {
 /// As [`image`].
 pub fn differential_on_host() -> Result<PathBuf, String> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let make = || {
-        let options = BuildOptions {
-            checks: true,
-            ..BuildOptions::default()
-        };
-        build_host(&root(), "differential", "differential", &options)
-            .map_err(|e| format!("tests/differential does not build for the host: {e}"))
-    };
-    BUILT.get_or_init(make).clone()
+    BUILT.get_or_init(|| cargo_build("differential")).clone()
 }
 
 fn build(bin: &str, features: &[&str]) -> Result<PathBuf, String> {
@@ -121,25 +105,18 @@ fn build(bin: &str, features: &[&str]) -> Result<PathBuf, String> {
 /// It does not compile.
 pub fn runner() -> Result<PathBuf, String> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    BUILT.get_or_init(build_runner).clone()
+    BUILT.get_or_init(|| cargo_build("ringo-runner")).clone()
 }
 
-fn build_runner() -> Result<PathBuf, String> {
+/// The binary of a package, which has the package's name, for the host, as the tests themselves are built: of what it depends on
+/// nothing is compiled again, if all of these together decide about features.
+fn cargo_build(name: &str) -> Result<PathBuf, String> {
     let root = root();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // Together with this package, so that its dependencies have the features that they are already built with.
     let output = Command::new(cargo)
         .current_dir(root.path())
-        .args([
-            "build",
-            "--quiet",
-            "-p",
-            "ringo-runner",
-            "-p",
-            "tests",
-            "--message-format",
-            "json",
-        ])
+        .args(["build", "--quiet", "-p", "ringo-runner", "-p", "tests"])
+        .args(["-p", name, "--bin", name, "--message-format", "json"])
         .env("CARGO_TARGET_DIR", root.target())
         .output()
         .map_err(|e| format!("cannot run cargo: {e}"))?;
@@ -148,12 +125,11 @@ fn build_runner() -> Result<PathBuf, String> {
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
         .find_map(|m| {
-            (m["target"]["name"] == "ringo-runner")
-                .then(|| m["executable"].as_str().map(PathBuf::from))?
+            (m["target"]["name"] == name).then(|| m["executable"].as_str().map(PathBuf::from))?
         });
     executable.ok_or_else(|| {
         format!(
-            "the runner does not build: {}",
+            "{name} does not build for the host: {}",
             String::from_utf8_lossy(&output.stderr)
         )
     })

@@ -15,7 +15,7 @@ mod runner;
 mod table;
 pub mod tools;
 
-pub use case::{Beside, Case, Expect, figure};
+pub use case::{Beside, Case, Expect, figure, sized};
 pub use cost::{cheapest, cost_between, host_cost, least};
 pub use failures::trial;
 pub use image::{build_ahead, demo, host_image, image, injection, root, runner};
@@ -23,7 +23,7 @@ pub use image::{differential, differential_on_host};
 pub use live::Live;
 pub use ringo_runner::HostMachine;
 pub use ringo_runner::{Accel, Board, Input, Outcome};
-pub use runner::{RunnerOutput, run_runner};
+pub use runner::{RunnerOutput, run_runner, runner_command};
 pub use table::{median, note, summary};
 
 /// A set of words of the kernel's command line, with a name for the table.

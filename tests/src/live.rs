@@ -1,8 +1,8 @@
 //! A demo that runs as a user's does, by the binary behind `cargo run`, while clients talk to it.
 
-use crate::{patience, runner, table};
+use crate::{patience, runner_command, table};
 use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,15 +28,10 @@ impl Live {
     /// # Errors
     /// There is no runner.
     pub fn start(demo: &str, words: &[&str]) -> Result<Live, String> {
-        let mut child = Command::new(runner()?)
-            .arg(demo)
-            .args(words)
-            .current_dir(crate::root().path())
+        let mut child = runner_command(&[&[demo], words].concat())?
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .env_remove("GOMAXPROCS")
-            .env("CARGO_INCREMENTAL", "0")
             .spawn()
             .map_err(|e| format!("cannot start the runner: {e}"))?;
         let said = [(); 2].map(|()| Arc::<Mutex<String>>::default());

@@ -1,6 +1,7 @@
 //! The binary behind `cargo run`, run as a user runs it.
 
 use crate::{runner, table};
+use ringo_runner::PROFILE;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -32,6 +33,31 @@ impl RunnerOutput {
     }
 }
 
+/// It, with these words, in the project's folder; what it has to build costs as little as it can.
+///
+/// # Errors
+/// It does not build.
+pub fn runner_command(words: &[&str]) -> Result<Command, String> {
+    let mut command = Command::new(runner()?);
+    command.args(words);
+    command
+        .current_dir(crate::root().path())
+        .env_remove("GOMAXPROCS")
+        // What it builds is built once, and looked at by nobody.
+        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_PROFILE_KERNEL_CODEGEN_UNITS", "4")
+        .env("CARGO_PROFILE_KERNEL_LTO", "off")
+        .env("CARGO_PROFILE_KERNEL_DEBUG", "line-tables-only");
+    // Demos have most of themselves in common with the tests' image, and what runs on the host with the tests. To programs in files of
+    // their own the project's crates are foreign: these are built as users build them.
+    if words.windows(2).any(|two| two == ["--machine", "host"]) {
+        command.env(PROFILE, "dev");
+    } else if !words.iter().any(|word| word.ends_with(".rs")) {
+        command.env(PROFILE, "kernel-test");
+    }
+    Ok(command)
+}
+
 /// Runs it with `words`, nothing to read, in the project's folder. `within` may put the command into another one.
 ///
 /// # Errors
@@ -42,15 +68,8 @@ pub fn run_runner(
     words: &[&str],
     within: impl Fn(Command) -> Command,
 ) -> Result<RunnerOutput, String> {
-    let mut command = Command::new(runner()?);
-    command.args(words);
-    let mut command = within(command);
-    command
-        .current_dir(crate::root().path())
-        .stdin(Stdio::null())
-        .env_remove("GOMAXPROCS")
-        // What it builds is built once.
-        .env("CARGO_INCREMENTAL", "0");
+    let mut command = within(runner_command(words)?);
+    command.stdin(Stdio::null());
     let begin = Instant::now();
     let output = command
         .output()

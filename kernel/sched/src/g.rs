@@ -27,7 +27,7 @@ pub use status::{GStatus, WaitReason};
 
 use crate::bubble::InBubble;
 use crate::m::M;
-use base::shim::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use base::shim::{AtomicPtr, AtomicU32, Ordering::*};
 use core::cell::UnsafeCell;
 use core::ops::Deref;
 use core::panic::Location;
@@ -59,12 +59,12 @@ pub struct G {
     /// Link of whatever single list it is on: a queue, or a free list (I-STATE: at most one).
     pub(crate) schedlink: AtomicPtr<G>,
     /// Lowest and highest stack pointer at which a call may be injected.
-    pub(crate) window: (AtomicUsize, AtomicUsize),
+    pub(crate) window: (plain::AtomicUsize, plain::AtomicUsize),
     /// Top of the stack proper: below this struct.
-    pub(crate) stack_top: AtomicUsize,
+    pub(crate) stack_top: plain::AtomicUsize,
     /// Stamp of the last trimming of its stack, 0: never. A CPU that has not flushed since must not run it before it has.
-    pub(crate) trimmed: AtomicU64,
-    pub(crate) id: AtomicU64,
+    pub(crate) trimmed: plain::AtomicU64,
+    pub(crate) id: plain::AtomicU64,
     /// M that runs it, null otherwise: what a report names.
     pub(crate) m: AtomicPtr<M>,
     /// How often it stopped running, and since when it is runnable if that is measured: `metrics.rs`.
@@ -84,9 +84,9 @@ pub struct G {
     /// Panics of it whose messages are being put together, one inside the other.
     panics: plain::AtomicU8,
     /// Innermost open scope of the layer above, see [`G::scope_head`].
-    scope_head: AtomicUsize,
-    pub(crate) parent: AtomicU64,
-    pub(crate) created_at: AtomicPtr<Location<'static>>,
+    scope_head: plain::AtomicUsize,
+    pub(crate) parent: plain::AtomicU64,
+    pub(crate) created_at: plain::AtomicPtr<Location<'static>>,
     /// Number of the last event about it (I-SEQ of `trace`). Plain data, so no atomic of the models.
     pub(crate) trace_seq: core::sync::atomic::AtomicU32,
     /// Next in the list of all Gs, which only grows. The bare machine finds them by their stacks.
@@ -106,10 +106,10 @@ impl G {
             ctx: arch::Context::new(),
             status: AtomicU32::new(GStatus::Dead as u32),
             schedlink: AtomicPtr::new(core::ptr::null_mut()),
-            window: (AtomicUsize::new(0), AtomicUsize::new(0)),
-            stack_top: AtomicUsize::new(0),
-            trimmed: AtomicU64::new(0),
-            id: AtomicU64::new(0),
+            window: (plain::AtomicUsize::new(0), plain::AtomicUsize::new(0)),
+            stack_top: plain::AtomicUsize::new(0),
+            trimmed: plain::AtomicU64::new(0),
+            id: plain::AtomicU64::new(0),
             m: AtomicPtr::new(core::ptr::null_mut()),
             wait_reason: AtomicU32::new(0),
             leaves: plain::AtomicU32::new(0),
@@ -121,9 +121,9 @@ impl G {
             bubble: InBubble::none(),
             durable: plain::AtomicBool::new(false),
             panics: plain::AtomicU8::new(0),
-            scope_head: AtomicUsize::new(0),
-            parent: AtomicU64::new(0),
-            created_at: AtomicPtr::new(core::ptr::null_mut()),
+            scope_head: plain::AtomicUsize::new(0),
+            parent: plain::AtomicU64::new(0),
+            created_at: plain::AtomicPtr::new(core::ptr::null_mut()),
             trace_seq: core::sync::atomic::AtomicU32::new(0),
             #[cfg(not(ringo_kernel))]
             alllink: AtomicPtr::new(core::ptr::null_mut()),

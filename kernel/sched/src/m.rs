@@ -23,28 +23,28 @@ use base::shim::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use core::cell::UnsafeCell;
 use core::sync::atomic as plain;
 
-/// What an M counts. Written by the M alone; read by anybody, for reports.
+/// What an M counts. Written by the M alone; read by anybody, for reports: models need not see it.
 pub struct MStats {
     /// Switches to a G.
-    pub switches: AtomicU64,
+    pub switches: plain::AtomicU64,
     /// Steals that found something, and Gs that they moved.
-    pub steals: AtomicU64,
+    pub steals: plain::AtomicU64,
     /// Gs that those steals moved.
-    pub stolen: AtomicU64,
+    pub stolen: plain::AtomicU64,
     /// Gs that lost their CPU at the end of a slice.
-    pub preemptions: AtomicU64,
+    pub preemptions: plain::AtomicU64,
     /// Gs that gave way to one that was woken.
-    pub gave_way: AtomicU64,
+    pub gave_way: plain::AtomicU64,
     /// Safe points: injected calls and guards whose drop found work pending.
-    pub safe_points: AtomicU64,
+    pub safe_points: plain::AtomicU64,
     /// Times that it went idle without a P.
-    pub stops: AtomicU64,
+    pub stops: plain::AtomicU64,
     /// Times that its CPU halted.
-    pub halts: AtomicU64,
+    pub halts: plain::AtomicU64,
     /// Ms that it woke.
-    pub wakes: AtomicU64,
+    pub wakes: plain::AtomicU64,
     /// Timers that it ran.
-    pub timers: AtomicU64,
+    pub timers: plain::AtomicU64,
     /// For how long its CPU halted, in ns, and since when it does so; 0: it does not.
     pub halted_ns: plain::AtomicU64,
     pub(crate) halted_since_ns: plain::AtomicU64,
@@ -53,7 +53,7 @@ pub struct MStats {
 
 impl MStats {
     fn new() -> Self {
-        let z = || AtomicU64::new(0);
+        let z = || plain::AtomicU64::new(0);
         Self {
             switches: z(),
             steals: z(),
@@ -74,7 +74,7 @@ impl MStats {
 
 /// Raise a counter that one CPU alone writes.
 #[inline]
-pub(crate) fn count(c: &AtomicU64) {
+pub(crate) fn count(c: &plain::AtomicU64) {
     c.store(c.load(Relaxed) + 1, Relaxed)
 }
 
@@ -100,27 +100,27 @@ pub struct M {
     /// How to interrupt its CPU; set before it is first put on the idle list.
     pub(crate) cpu: UnsafeCell<Option<arch::CpuRef>>,
     /// When its CPU's next slice check is due, and the `schedtick` that the last one saw.
-    pub(crate) next_tick_ns: AtomicU64,
-    pub(crate) tick_saw: AtomicU32,
+    pub(crate) next_tick_ns: plain::AtomicU64,
+    pub(crate) tick_saw: plain::AtomicU32,
     /// The next G begins a slice of its own even if it comes from `runnext`: the one before was preempted.
-    pub(crate) fresh_slice: AtomicBool,
+    pub(crate) fresh_slice: plain::AtomicBool,
     /// It runs timers or serves devices: who is readied meanwhile was woken by the clock or a device.
-    pub(crate) serving: AtomicBool,
+    pub(crate) serving: plain::AtomicBool,
     /// The slice ended while the G was in a blocking call: it gives way when it comes back.
-    pub(crate) over_in_call: AtomicBool,
+    pub(crate) over_in_call: plain::AtomicBool,
     /// The bubble whose timers they are.
     pub(crate) serving_bubble: InBubble,
     /// Runs from `runnext` in a row.
-    pub(crate) chain: AtomicU32,
+    pub(crate) chain: plain::AtomicU32,
     /// Its count of switches when it last looked at the other Ps although it had work: `schedule.rs`.
-    pub(crate) looked_at_others: AtomicU64,
+    pub(crate) looked_at_others: plain::AtomicU64,
     /// Gs that were made and that ended on this M: their difference over all Ms is how many exist.
     pub(crate) created: AtomicU64,
     pub(crate) ended: AtomicU64,
     /// Deadline for which its CPU's timer is armed; `u64::MAX`: not armed.
-    pub(crate) armed_ns: AtomicU64,
+    pub(crate) armed_ns: plain::AtomicU64,
     /// When it last served its CPU's timer: what the runner's watchdog looks at.
-    pub(crate) served_ns: AtomicU64,
+    pub(crate) served_ns: plain::AtomicU64,
     /// Its CPU in models.
     #[cfg(ringo_loom)]
     pub(crate) bell: crate::models::Bell,
@@ -147,18 +147,18 @@ impl M {
             spinning: AtomicBool::new(false),
             park: AtomicU32::new(0),
             cpu: UnsafeCell::new(None),
-            next_tick_ns: AtomicU64::new(0),
-            tick_saw: AtomicU32::new(0),
-            fresh_slice: AtomicBool::new(false),
-            serving: AtomicBool::new(false),
-            over_in_call: AtomicBool::new(false),
+            next_tick_ns: plain::AtomicU64::new(0),
+            tick_saw: plain::AtomicU32::new(0),
+            fresh_slice: plain::AtomicBool::new(false),
+            serving: plain::AtomicBool::new(false),
+            over_in_call: plain::AtomicBool::new(false),
             serving_bubble: InBubble::none(),
-            chain: AtomicU32::new(0),
-            looked_at_others: AtomicU64::new(0),
+            chain: plain::AtomicU32::new(0),
+            looked_at_others: plain::AtomicU64::new(0),
             created: AtomicU64::new(0),
             ended: AtomicU64::new(0),
-            armed_ns: AtomicU64::new(u64::MAX),
-            served_ns: AtomicU64::new(0),
+            armed_ns: plain::AtomicU64::new(u64::MAX),
+            served_ns: plain::AtomicU64::new(0),
             #[cfg(ringo_loom)]
             bell: crate::models::Bell::new(),
             stats: MStats::new(),

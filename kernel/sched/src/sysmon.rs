@@ -22,7 +22,8 @@ use crate::m::M;
 use crate::p::P;
 use crate::sched::Sched;
 use crate::timers::NEVER;
-use base::shim::{AtomicBool, AtomicU32, AtomicU64, Ordering::*, fence};
+use base::shim::{AtomicBool, AtomicU64, Ordering::*, fence};
+use core::sync::atomic as plain;
 
 /// Shortest time between two looks.
 const PERIOD_MIN_NS: u64 = 20_000;
@@ -41,13 +42,13 @@ const OVERDUE_NS: u64 = 2_000_000;
 
 /// What sysmon remembers from look to look. Only M0 touches it, but for `wait`.
 pub(crate) struct Sysmon {
-    period_ns: AtomicU64,
-    in_vain: AtomicU32,
+    period_ns: plain::AtomicU64,
+    in_vain: plain::AtomicU32,
     /// Until when calls are expected.
-    calls_until_ns: AtomicU64,
+    calls_until_ns: plain::AtomicU64,
     /// Ms that had been told to wake and had not, a bit each, and when they are looked at again.
-    told: AtomicU64,
-    told_next_ns: AtomicU64,
+    told: plain::AtomicU64,
+    told_next_ns: plain::AtomicU64,
     /// When the next look is due.
     pub next_ns: AtomicU64,
     /// It rests: all was idle at its last look; who becomes busy wakes it.
@@ -57,11 +58,11 @@ pub(crate) struct Sysmon {
 impl Sysmon {
     pub fn new() -> Self {
         Self {
-            period_ns: AtomicU64::new(PERIOD_MAX_NS),
-            in_vain: AtomicU32::new(0),
-            calls_until_ns: AtomicU64::new(0),
-            told: AtomicU64::new(0),
-            told_next_ns: AtomicU64::new(0),
+            period_ns: plain::AtomicU64::new(PERIOD_MAX_NS),
+            in_vain: plain::AtomicU32::new(0),
+            calls_until_ns: plain::AtomicU64::new(0),
+            told: plain::AtomicU64::new(0),
+            told_next_ns: plain::AtomicU64::new(0),
             next_ns: AtomicU64::new(0),
             wait: AtomicBool::new(true),
         }

@@ -28,6 +28,7 @@ use crate::sched::Sched;
 use crate::schedule::{Found, GLOBAL_EVERY};
 use crate::timers::NEVER;
 use base::shim::{AtomicBool, AtomicU64, Ordering::*};
+use core::sync::atomic as plain;
 
 /// So often a CPU in a blocking call looks whether the call is over, if somebody waits for its end.
 const IN_CALL_NS: u64 = 500_000;
@@ -59,21 +60,21 @@ pub(crate) struct Wakeup {
     /// When to look again, [`NEVER`]: not.
     check_ns: AtomicU64,
     /// Since when woken ones run while others wait, 0: they do not.
-    since_ns: AtomicU64,
+    since_ns: plain::AtomicU64,
     /// Where the present window began, and what wake-ups took of it.
-    window_ns: AtomicU64,
-    used_ns: AtomicU64,
+    window_ns: plain::AtomicU64,
+    used_ns: plain::AtomicU64,
     /// The count of switches at the last look, and when that was.
-    saw_switches: AtomicU64,
-    saw_ns: AtomicU64,
+    saw_switches: plain::AtomicU64,
+    saw_ns: plain::AtomicU64,
     /// The slice of the G that gave way: whether a tick had seen it, and which tick comes next.
-    slice_seen: AtomicBool,
-    slice_tick_ns: AtomicU64,
+    slice_seen: plain::AtomicBool,
+    slice_tick_ns: plain::AtomicU64,
 }
 
 impl Wakeup {
     pub fn new() -> Self {
-        let z = || AtomicU64::new(0);
+        let z = || plain::AtomicU64::new(0);
         Self {
             queue: RunQueue::new(),
             any: AtomicBool::new(false),
@@ -81,9 +82,9 @@ impl Wakeup {
             since_ns: z(),
             window_ns: z(),
             used_ns: z(),
-            saw_switches: AtomicU64::new(u64::MAX),
+            saw_switches: plain::AtomicU64::new(u64::MAX),
             saw_ns: z(),
-            slice_seen: AtomicBool::new(false),
+            slice_seen: plain::AtomicBool::new(false),
             slice_tick_ns: z(),
         }
     }

@@ -1,6 +1,6 @@
 //! Every test that needs a machine, as a function of one kernel image. A boot runs one, or some in turn: its first argument is
 //! the name, or several with commas between them, of which one that ends in `*` stands for all that begin so; further ones are
-//! `key=number` (see [`param`]). `list` prints all names.
+//! `key=number`, and so may stand behind a name (see [`param`]). `list` prints all names.
 //!
 //! A test ends with status 0, or with 1 and what it found; those that end the machine by force do that. A test that
 //! hangs has failed as well: the harness has the clock, this side counts.

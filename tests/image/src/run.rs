@@ -35,18 +35,23 @@ impl Run {
     }
 }
 
+/// A test that was asked for: the place of the name that did, its own name, and what it does.
+type Chosen = (usize, &'static str, Run);
+
 /// The tests that `names` asks for.
 fn chosen<I: Iterator<Item = (&'static str, Run)>>(
     tests: impl Fn() -> I,
     names: &str,
-) -> Result<Vec<(&'static str, Run)>, String> {
+) -> Result<Vec<Chosen>, String> {
     let mut chosen = Vec::new();
-    for name in names.split(',') {
+    for (place, name) in names.split(',').enumerate() {
+        let name = name.split(':').next().unwrap_or_default();
         let before = chosen.len();
-        chosen.extend(tests().filter(|(n, _)| match name.strip_suffix('*') {
+        let of_it = tests().filter(|(n, _)| match name.strip_suffix('*') {
             Some(head) => n.starts_with(head),
             None => *n == name,
-        }));
+        });
+        chosen.extend(of_it.map(|(name, run)| (place, name, run)));
         if chosen.len() == before {
             return Err(format!(
                 "there is no test {name}; the argument `list` names all"
@@ -63,17 +68,18 @@ fn chosen<I: Iterator<Item = (&'static str, Run)>>(
 pub fn run<I: Iterator<Item = (&'static str, Run)>>(tests: impl Fn() -> I) -> Outcome {
     let mut words = args();
     let names = words.next().unwrap_or_default();
-    param::set(words);
+    param::set(&names, words);
     if names == "list" {
         tests().for_each(|(name, _)| println!("{name}"));
         return Ok(());
     }
     let chosen = chosen(tests, &names)?;
-    if let [(_, test)] = chosen[..] {
+    if let [(_, _, test)] = chosen[..] {
         return test.run();
     }
-    for (name, test) in chosen {
+    for (place, name, test) in chosen {
         println!("- {name}");
+        param::runs(place);
         test.run().map_err(|why| format!("{name}: {why}"))?
     }
     Ok(())

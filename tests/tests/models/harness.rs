@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// For hangs only: the longest takes seconds on two processors.
 pub const LIMIT: Duration = Duration::from_secs(300);
 
+/// Loom's variable.
+const PREEMPTIONS: &str = "LOOM_MAX_PREEMPTIONS";
+
 /// What became of one run.
 pub struct Ran {
     pub passed: bool,
@@ -100,16 +103,19 @@ impl Program {
         models
     }
 
-    /// Each bug is planted, and its model must find it.
+    /// Each bug is planted, and its model must find it: with `first` so many switches of a thread that could have gone on, one
+    /// number after the other, since most are found soon where there are few to look at; at last with the model's own.
     ///
     /// # Panics
     /// If one is missed.
-    pub fn must_find(&'static self, mutants: &[Mutant]) {
+    pub fn must_find(&'static self, mutants: &[Mutant], first: &[u32]) {
         let models = self.list();
         let runs = in_parallel(mutants, |(mutant, name, _)| {
             let model = models.iter().find(|m| m.name == *name);
             let model = model.unwrap_or_else(|| panic!("there is no model {name}"));
-            model.run(Some(mutant))
+            let of = |preemptions| model.run(Some(mutant), preemptions);
+            let found = first.iter().map(|&n| of(Some(n))).find(|ran| !ran.passed);
+            found.unwrap_or_else(|| of(None))
         });
         println!(
             "\n{:26} {:38} {:>8}  finding",
@@ -132,12 +138,15 @@ impl Program {
 }
 
 impl Model {
-    /// Explore it, with a planted bug or without.
-    pub fn run(&self, mutant: Option<&str>) -> Ran {
+    /// Explore it, with a planted bug or without; with at most so many switches of a thread that could have gone on, or with as
+    /// many as the model itself says. (Shuttle counts none.)
+    pub fn run(&self, mutant: Option<&str>, preemptions: Option<u32>) -> Ran {
         let start = Instant::now();
-        let mut child = Command::new(self.program)
+        let mut command = Command::new(self.program);
+        command.env_remove(PREEMPTIONS);
+        command.envs(preemptions.map(|n| (PREEMPTIONS, n.to_string())));
+        let mut child = command
             .args(["--exact", &self.name, "--nocapture", "--test-threads=1"])
-            .env_remove("LOOM_MAX_PREEMPTIONS")
             .env_remove("RINGO_SEED")
             .env("RUST_BACKTRACE", "0")
             .env("RINGO_MUTANT", mutant.unwrap_or(""))

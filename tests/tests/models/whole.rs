@@ -50,7 +50,7 @@ static WHOLE: Program = Program::new(
 fn the_whole_holds() {
     let _one_at_a_time = TURN.lock();
     let models = WHOLE.list();
-    let runs = in_parallel(&models, |model| model.run(None));
+    let runs = in_parallel(&models, |model| model.run(None, None));
     println!("\n{:42} {:>24} {:>8}", "model", "explored", "seconds");
     let mut failed = vec![];
     for (model, ran) in models.iter().zip(&runs) {
@@ -71,5 +71,5 @@ fn the_whole_holds() {
 #[test]
 fn bugs_in_the_whole_are_found() {
     let _one_at_a_time = TURN.lock();
-    WHOLE.must_find(MUTANTS)
+    WHOLE.must_find(MUTANTS, &[])
 }

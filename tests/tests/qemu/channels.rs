@@ -75,7 +75,11 @@ pub fn cases() -> Vec<Case> {
         ] {
             let case = Case::new("channels", test).smp(smp).exit(2).says(says);
             let case = case.never_says("the wait is over");
-            all.extend([case.clone(), case.host()]);
+            // A panic, on any number of CPUs.
+            if smp == 2 {
+                all.push(case.clone());
+            }
+            all.push(case.host());
         }
     }
     all

@@ -1,6 +1,6 @@
 //! Who runs when.
 
-use tests::{Case, DEFAULT, Mode, NO_NET};
+use tests::{Case, DEFAULT, Mode, NO_NET, sized};
 
 fn case(test: &str, smp: u32, mode: Mode) -> Case {
     Case::new("fair", test).smp(smp).mode(mode)
@@ -17,12 +17,11 @@ fn virtual_time(test: &str) -> Case {
 
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
+    let several = |title, tests: &[&str], smp| Case::several("fair", title, tests).smp(smp);
     for mode in [DEFAULT, NO_NET] {
         for (smp, laps) in [(1, 200), (2, 40), (4, 4)] {
-            all.push(case("fair_parallelism", smp, mode).arg("laps", laps));
-        }
-        for smp in [1, 2, 4] {
-            for test in [
+            let tests = [
+                &sized("fair_parallelism", "laps", laps),
                 "fair_timer",
                 "fair_yield_progress",
                 "fair_chain",
@@ -31,35 +30,22 @@ pub fn cases() -> Vec<Case> {
                 "fair_spread",
                 "fair_yielders_and_ticker",
                 "timers_behind_hogs",
-            ] {
-                all.push(case(test, smp, mode));
-            }
+            ];
+            all.push(several("in turn", &tests, smp).mode(mode).limit(600));
         }
     }
     all.push(case("fair_preemption", 1, DEFAULT).word("slice_us=1000"));
     for smp in [1, 2, 4] {
-        for test in [
-            "fair_behind_a_hog",
-            "fair_thousand_behind_a_hog",
-            "fair_starve",
-            "fair_shares",
-        ] {
-            all.push(case(test, smp, DEFAULT).word("slice_us=2000"));
-        }
+        let hogs = ["fair_behind_a_hog", "fair_thousand_behind_a_hog"];
+        let tests = [hogs[0], hogs[1], "fair_starve", "fair_shares"];
+        all.push(several("hogs", &tests, smp).word("slice_us=2000"));
         if smp > 1 {
-            for test in ["fair_behind_a_hog", "fair_thousand_behind_a_hog"] {
-                all.push(case(test, smp, NO_NET));
-            }
+            all.push(several("hogs", &hogs, smp).mode(NO_NET));
         }
         all.push(case("preempt_ipi_storm", smp, DEFAULT).arg("ipis", 40_000));
         all.push(case("preempt_guard_holds", smp, DEFAULT).word("slice_us=1000"));
         all.push(
-            case("preempt_coop", smp, DEFAULT)
-                .word("slice_us=1000")
-                .word("preempt=coop"),
-        );
-        all.push(
-            case("preempt_gofn", smp, DEFAULT)
+            several("preempt=coop", &["preempt_coop", "preempt_gofn"], smp)
                 .word("slice_us=1000")
                 .word("preempt=coop"),
         );

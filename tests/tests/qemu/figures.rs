@@ -223,16 +223,16 @@ pub fn cases() -> Vec<Case> {
     let mut all = trace_cases();
     for smp in [1, 2, 4] {
         for mode in MODES {
-            for test in [
+            let tests = [
                 "sched_metrics",
                 "sched_pause_metrics",
                 "mutex_wait_metric",
                 "cpu_metrics_sleep",
                 "read_metrics_cumulative",
                 "latency_tracking",
-            ] {
-                all.push(Case::new("figures", test).smp(smp).mode(mode));
-            }
+            ];
+            let case = Case::several("figures", "metrics", &tests);
+            all.push(case.smp(smp).mode(mode));
         }
     }
     for smp in [1, 2, 4] {

@@ -2,7 +2,7 @@
 
 use crate::env;
 use libtest_mimic::Trial;
-use tests::{Case, DEFAULT, NO_NET, cheapest, cost_between, note, trial};
+use tests::{Case, DEFAULT, NO_NET, cheapest, cost_between, note, sized, trial};
 
 /// Virtual time: what is late is the scheduler's alone.
 fn virtual_time(test: &str, smp: u32) -> Case {
@@ -29,9 +29,17 @@ pub fn cases() -> Vec<Case> {
         );
         for mode in [DEFAULT, NO_NET] {
             let rounds = if smp == 4 { 60 } else { 200 };
-            all.push(new("idle_injected", smp).mode(mode).arg("rounds", rounds));
-            all.push(new("rwmutex_hammer", smp).mode(mode));
-            all.push(new("rwmutex_parallel_readers", smp).mode(mode));
+            let tests = [
+                &sized("idle_injected", "rounds", rounds),
+                "rwmutex_hammer",
+                "rwmutex_parallel_readers",
+            ];
+            all.push(
+                Case::several("idle", "in turn", &tests)
+                    .smp(smp)
+                    .limit(600)
+                    .mode(mode),
+            );
         }
     }
     all.push(

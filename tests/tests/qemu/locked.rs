@@ -1,6 +1,6 @@
 //! Goroutines that are locked to their CPU, and blocking calls.
 
-use tests::{Case, DEFAULT, NO_NET};
+use tests::{Case, DEFAULT, NO_NET, sized};
 
 /// A test and its size, as in `stw.rs`.
 const LOCKED: &[(&str, &str, [u64; 3])] = &[
@@ -16,32 +16,27 @@ const LOCKED: &[(&str, &str, [u64; 3])] = &[
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     let new = |test, smp| Case::new("locked", test).smp(smp);
-    for (test, key, sizes) in LOCKED {
-        for (smp, size) in [1, 2, 4].into_iter().zip(sizes) {
-            for mode in [DEFAULT, NO_NET] {
-                let case = new(*test, smp).mode(mode).arg(key, *size);
-                // Turns of those that keep their P last two slices.
-                all.push(if mode == DEFAULT {
-                    case.word("slice_us=500")
-                } else {
-                    case
-                });
-            }
-        }
-    }
-    for smp in [1, 2, 4] {
+    for (i, smp) in [1u32, 2, 4].into_iter().enumerate() {
         for mode in [DEFAULT, NO_NET] {
-            all.push(
-                new("locked_nesting", smp)
-                    .mode(mode)
-                    .arg("moves", 160 / u64::from(smp)),
-            );
+            let tests = LOCKED.iter();
+            let tests = tests.map(|(test, key, sizes)| sized(test, key, sizes[i]));
+            let mut tests: Vec<String> = tests.collect();
+            tests.push(sized("locked_nesting", "moves", 160 / u64::from(smp)));
+            let case = Case::several("locked", "in turn", &tests)
+                .smp(smp)
+                .limit(600)
+                .mode(mode);
+            // Turns of those that keep their P last two slices.
+            all.push(match mode == DEFAULT {
+                true => case.word("slice_us=500"),
+                false => case,
+            });
         }
     }
     // Only P of several CPUs: the P follows the locked G.
-    for test in ["locked_block", "locked_exit", "locked_yield_progress"] {
-        all.push(new(test, 2).named("1 P of 2").mode(NO_NET).word("procs=1"));
-    }
+    let tests = ["locked_block", "locked_exit", "locked_yield_progress"];
+    let case = Case::several("locked", "1 P of 2", &tests);
+    all.push(case.mode(NO_NET).word("procs=1"));
     // Without sysmon, which would see that the tick is late.
     all.push(
         new("handoff_tick_taken", 2)
@@ -57,19 +52,14 @@ pub fn cases() -> Vec<Case> {
         all.push(case.word("sysmon=off"));
     }
     for preempt in ["preempt=async", "preempt=off"] {
-        let new = |test, smp| {
-            Case::new("locked", test)
-                .smp(smp)
-                .named(preempt)
-                .word(preempt)
+        let several = |title, tests: &[&str]| {
+            let case = Case::several("locked", title, tests);
+            case.named(preempt).word(preempt)
         };
-        for test in ["handoff_retake", "handoff_runnext", "handoff_storm"] {
-            let name = format!("{preempt} 1 P of 2");
-            all.push(new(test, 2).named(&name).word("procs=1"));
-        }
+        let tests = ["handoff_retake", "handoff_runnext", "handoff_storm"];
+        all.push(several("handoffs, 1 P of 2", &tests).word("procs=1"));
         for smp in [2, 4] {
-            all.push(new("handoff_runnext", smp));
-            all.push(new("handoff_storm", smp));
+            all.push(several("handoffs", &tests[1..]).smp(smp));
         }
     }
     all

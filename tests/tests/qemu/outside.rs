@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-use tests::{image, patience, root, run_runner, runner, trial};
+use tests::{image, patience, root, run_runner, runner, runner_command, trial};
 
 pub fn trials() -> Vec<Trial> {
     let mut all = vec![
@@ -41,10 +41,10 @@ fn number_of(program: &str) -> Result<String, String> {
 /// A goroutine computes, others sleep: that is what `top` shows.
 fn top() -> Result<(), String> {
     let program = root().path().join("tests/programs/busy.rs");
-    let mut machine = Command::new(runner()?)
-        .arg(program)
-        .args(["--smp", "2", "--timeout", "120", "--", "20000"])
-        .current_dir(root().path())
+    let program = program.display().to_string();
+    let mut words = vec![program.as_str()];
+    words.extend(["--smp", "2", "--timeout", "120", "--", "20000"]);
+    let mut machine = runner_command(&words)?
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

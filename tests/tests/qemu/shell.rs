@@ -2,8 +2,8 @@
 
 use libtest_mimic::Trial;
 use std::io::Write;
-use std::process::{Command, Stdio};
-use tests::{Case, NO_NET, Outcome, run_runner, runner, trial};
+use std::process::Stdio;
+use tests::{Case, NO_NET, Outcome, run_runner, runner_command, trial};
 
 /// Types these lines.
 fn typed(text: &'static str) -> Case {
@@ -118,10 +118,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn through_a_pipe(words: &[&str]) -> Result<(), String> {
-    let mut child = Command::new(runner()?)
-        .args(["shell", "--timeout", "120"])
-        .args(words)
-        .current_dir(tests::root().path())
+    let mut child = runner_command(&[&["shell", "--timeout", "120"], words].concat())?
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,6 +1,6 @@
 //! Stops of the world, and changes of the number of Ps.
 
-use tests::{Case, DEFAULT, NO_NET};
+use tests::{Case, DEFAULT, NO_NET, sized};
 
 /// A test that must pass without the nets as well, and its size: an argument, and its value on 1, 2 and 4 CPUs.
 const COOPERATIVE: &[(&str, &str, [u64; 3])] = &[
@@ -14,26 +14,25 @@ const COOPERATIVE: &[(&str, &str, [u64; 3])] = &[
 
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
-    for (test, key, sizes) in COOPERATIVE {
-        for (smp, size) in [1, 2, 4].into_iter().zip(sizes) {
-            for mode in [DEFAULT, NO_NET] {
-                let case = Case::new("stw", test).smp(smp).mode(mode).arg(key, *size);
-                // Turns of those that keep their P last two slices.
-                all.push(if mode == DEFAULT {
-                    case.word("slice_us=500")
-                } else {
-                    case
-                });
-            }
-        }
-    }
-    for smp in [1, 2, 4] {
-        for test in ["stw_loops_without_calls", "stw_loops_with_calls"] {
-            all.push(Case::new("stw", test).smp(smp).word("slice_us=2000"));
-        }
+    for (i, smp) in [1, 2, 4].into_iter().enumerate() {
         for mode in [DEFAULT, NO_NET] {
-            all.push(Case::new("stw", "gomaxprocs_big").smp(smp).mode(mode));
+            let tests = COOPERATIVE.iter();
+            let tests = tests.map(|(test, key, sizes)| sized(test, key, sizes[i]));
+            let mut tests: Vec<String> = tests.collect();
+            tests.push("gomaxprocs_big".into());
+            let case = Case::several("stw", "in turn", &tests)
+                .smp(smp)
+                .limit(600)
+                .mode(mode);
+            // Turns of those that keep their P last two slices.
+            all.push(match mode == DEFAULT {
+                true => case.word("slice_us=500"),
+                false => case,
+            });
         }
+        let tests = ["stw_loops_without_calls", "stw_loops_with_calls"];
+        let case = Case::several("stw", "loops", &tests).smp(smp);
+        all.push(case.word("slice_us=2000"));
     }
     for smp in [1, 2, 4] {
         all.push(

@@ -1,6 +1,6 @@
 //! Lost wake-ups, each on 1, 2 and 4 CPUs, with everything on and without the nets.
 
-use tests::{Case, DEFAULT, NO_NET};
+use tests::{Case, DEFAULT, NO_NET, sized};
 
 /// A test, and its size (an argument, and its value on 1, 2 and 4 CPUs). Machines with more CPUs than the host has free
 /// spend most of the time waiting for each other.
@@ -18,17 +18,16 @@ const TESTS: &[(&str, &str, [u64; 3])] = &[
 
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
-    for (test, key, sizes) in TESTS {
-        for (smp, size) in [1, 2, 4].into_iter().zip(sizes) {
-            for mode in [DEFAULT, NO_NET] {
-                // Where a net may help, a part of the rounds will do.
-                let size = if mode == DEFAULT {
-                    size.div_ceil(3)
-                } else {
-                    *size
-                };
-                all.push(Case::new("wake", test).smp(smp).mode(mode).arg(key, size));
-            }
+    for (i, smp) in [1, 2, 4].into_iter().enumerate() {
+        for mode in [DEFAULT, NO_NET] {
+            // Where a net may help, a part of the rounds will do.
+            let part = if mode == DEFAULT { 3 } else { 1 };
+            let size = |(test, key, sizes): &(&str, &str, [u64; 3])| {
+                sized(test, key, sizes[i].div_ceil(part))
+            };
+            let tests: Vec<String> = TESTS.iter().map(size).collect();
+            let case = Case::several("wake", "in turn", &tests);
+            all.push(case.smp(smp).mode(mode).limit(600));
         }
     }
     // Without polling before the halt every wake-up goes through an interrupt.

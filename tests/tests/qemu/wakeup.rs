@@ -15,15 +15,17 @@ fn virtual_time(test: &str) -> Case {
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for smp in [1, 2, 4] {
-        for test in [
+        let tests = [
             "wakeup_hogs",
             "wakeup_half",
             "wakeup_shares",
             "wakeup_batch",
             "wakeup_yielders",
-        ] {
-            all.push(Case::new("wakeup", test).smp(smp).word("slice_us=5000"));
-        }
+        ];
+        let case = Case::several("wakeup", "in turn", &tests)
+            .smp(smp)
+            .limit(600);
+        all.push(case.word("slice_us=5000"));
         all.push(
             Case::new("wakeup", "wakeup_hogs")
                 .named("wakeup=off")
