@@ -51,13 +51,16 @@ use alloc::{sync::Arc, vec::Vec};
 use base::{Rank, SpinLock};
 use smoltcp::wire::IpProtocol;
 
+/// Deadlines that one tick serves at most.
+const DUE_AT_ONCE: usize = 256;
+
 /// A computer's TCP/IP. `U` is what the layer above keeps for a socket: its wait list.
 pub struct Stack<U> {
     config: Config,
     /// Ours, while there is one.
     address: SpinLock<Option<Address>>,
     arp: SpinLock<arp::Table>,
-    looped: SpinLock<looped::Queue>,
+    looped: looped::Queue,
     timers: timers::Timers,
     tcp: tcp::Tcp<U>,
     udp: udp::Udp<U>,
@@ -86,7 +89,7 @@ impl<U> Stack<U> {
         Self {
             address: SpinLock::new(Rank::NetTable, None),
             arp: SpinLock::new(Rank::NetTable, arp::Table::new()),
-            looped: SpinLock::new(Rank::NetTable, looped::Queue::new()),
+            looped: looped::Queue::new(),
             timers: timers::Timers::new(),
             udp: udp::Udp::new(config.seed),
             udp_waits: SpinLock::new(Rank::NetTable, Vec::new()),
@@ -102,19 +105,30 @@ impl<U> Stack<U> {
 
     /// A frame from the card, from Ethernet's header on. `checked`: the card vouches for TCP's and UDP's checksum.
     pub fn input(&self, frame: &[u8], checked: bool, now_ns: u64, out: &mut dyn Out<U>) {
+        self.net(now_ns, out).frame_came(frame, checked)
+    }
+
+    /// Does what has fallen due: retransmissions, time-wait, ARP, what was sent to ourselves. A bounded amount of it:
+    /// [`Stack::has_more`].
+    pub fn tick(&self, now_ns: u64, out: &mut dyn Out<U>) {
         let mut net = self.net(now_ns, out);
-        net.frame_came(frame, checked);
+        for _ in 0..DUE_AT_ONCE {
+            let Some(target) = self.timers.due(now_ns) else {
+                break;
+            };
+            net.fell_due(target)
+        }
         net.run_looped()
     }
 
-    /// Does what has fallen due: retransmissions, time-wait, ARP.
-    pub fn tick(&self, now_ns: u64, out: &mut dyn Out<U>) {
-        let mut net = self.net(now_ns, out);
-        net.run_looped();
-        while let Some(target) = self.timers.due(now_ns) {
-            net.fell_due(target);
-            net.run_looped()
-        }
+    /// Does something wait that was sent to ourselves?
+    pub fn has_looped(&self) -> bool {
+        self.looped.len() != 0
+    }
+
+    /// Is there something for [`Stack::tick`] to do at once? Whoever was in the stack and is about to leave it asks.
+    pub fn has_more(&self, now_ns: u64) -> bool {
+        self.has_looped() || self.next_deadline_ns() <= now_ns
     }
 
     /// When [`Stack::tick`] has something to do, on the clock of `now_ns`; [`NEVER`]: not before something comes.

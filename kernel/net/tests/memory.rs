@@ -81,7 +81,9 @@ impl World {
     fn pass(&mut self, seconds: u64) {
         for _ in 0..10 * seconds {
             self.now_ns += SECOND / 10;
-            self.stack.tick(self.now_ns, &mut Nowhere)
+            while self.stack.has_more(self.now_ns) {
+                self.stack.tick(self.now_ns, &mut Nowhere)
+            }
         }
     }
 }

@@ -56,7 +56,7 @@ pub trait Poller: Sync {
     fn netpoll(&self, list: &mut ReadyList);
 
     /// From here on the device interrupts when something comes. True: something lies there already, and may have come
-    /// too early for an interrupt. Called after each [`Poller::netpoll`].
+    /// too early for an interrupt, or there is more to do for which none will come. Called after each [`Poller::netpoll`].
     fn listen(&self) -> bool;
 
     /// When the earliest of the protocols' timers is due, by the machine's clock; [`NEVER`]: there is none.
@@ -229,6 +229,16 @@ impl Sched {
         self.allm[cpu].interrupt();
         #[cfg(ringo_loom)]
         self.allm[cpu].bell.ring()
+    }
+
+    /// There is something to do in the network of which no device tells: this CPU visits it at its next safe point, or another sooner.
+    pub fn look_at_network(&self) {
+        let guard = PreemptGuard::new();
+        self.netpoll.ask();
+        if crate::INTERRUPTS {
+            arch::raise_pending(arch::PENDING_DEVICE)
+        }
+        drop(guard) // serves it, where that may be
     }
 
     /// Gs that wait on descriptors (Go: `netpollWaiters`): 0 at rest.

@@ -92,6 +92,10 @@ pub(super) fn effects<T>(f: impl FnOnce(&Stack<PollDesc>, u64, &mut Out<'_, Bell
     let result = f(&machine.stack, sched::machine_now_ns(), &mut out);
     drop(out);
     list.inject();
+    if machine.stack.has_looped() {
+        // I-BATCH: the rest is the poller's.
+        sched::this().look_at_network()
+    }
     result
 }
 
@@ -139,7 +143,8 @@ impl Poller for Machine {
     }
 
     fn listen(&self) -> bool {
-        self.card.as_ref().is_some_and(Card::listen)
+        let came = self.card.as_ref().is_some_and(Card::listen);
+        came || self.stack.has_more(sched::machine_now_ns())
     }
 
     fn connections(&self) -> Connections {

@@ -8,6 +8,7 @@ mod faults;
 mod hostile;
 mod leases;
 mod lives;
+mod looped;
 mod many;
 mod room;
 mod silence;
