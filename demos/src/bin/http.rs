@@ -3,7 +3,9 @@
 #![no_std]
 #![no_main]
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use ringo::net::http::{Method, Request, Response, Router, Server, Shutdown as Finish, serve};
+use ringo::net::http::{
+    Handler, Method, Request, Response, Router, Server, Shutdown as Finish, serve,
+};
 use ringo::net::{Error, TcpListener};
 use ringo::{machine, prelude::*};
 ringo::main!(main);
@@ -11,10 +13,10 @@ ringo::main!(main);
 /// What a handler says.
 type Result = core::result::Result<(), ringo::net::http::Error>;
 
+/// All requests, whatever their answer; but for those that are no HTTP, or too large.
 static SERVED: AtomicU64 = AtomicU64::new(0);
 
 fn hello(request: &Request, response: &mut Response) -> Result {
-    SERVED.fetch_add(1, Relaxed);
     let name = request.param("name").unwrap_or("you");
     response.body(format!(
         "hello {name}, from goroutine {} on CPU {}\n",
@@ -49,10 +51,14 @@ fn main() -> core::result::Result<(), Error> {
         .route(Method::Get, "/hello/{name}", hello)
         .route(Method::Get, "/state", state)
         .route(Method::Post, "/stop", stop);
+    let counted = move |request: &Request, response: &mut Response| {
+        SERVED.fetch_add(1, Relaxed);
+        router.handle(request, response)
+    };
     println!("a web server, at port 80 of this machine");
     let connections = WaitGroup::new();
     serve(
-        &Arc::new(Server::new(router)),
+        &Arc::new(Server::new(counted)),
         &mut &*listener,
         &finish,
         |task| {
