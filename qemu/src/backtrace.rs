@@ -12,6 +12,8 @@ pub struct Annotator<W, F> {
     out: W,
     name_of: F,
     line: Vec<u8>,
+    /// What is written next: all of a piece at once, so that nobody else's words get between.
+    ready: Vec<u8>,
     /// A carriage return kept back because what follows may be the end of a backtrace's line.
     held: bool,
 }
@@ -23,6 +25,7 @@ impl<W: Write, F: FnMut(u64, bool) -> Option<String>> Annotator<W, F> {
             out,
             name_of,
             line: Vec::new(),
+            ready: Vec::new(),
             held: false,
         }
     }
@@ -32,21 +35,23 @@ impl<W: Write, F: FnMut(u64, bool) -> Option<String>> Annotator<W, F> {
         while !bytes.is_empty() {
             let end = bytes.iter().position(|byte| *byte == b'\n');
             let part = &bytes[..end.unwrap_or(bytes.len())];
-            self.part(part)?;
+            self.part(part);
             if end.is_some() {
-                self.line_end()?;
+                self.line_end();
             }
             bytes = &bytes[part.len() + usize::from(end.is_some())..];
         }
-        self.out.flush()
+        let written = self.out.write_all(&self.ready);
+        self.ready.clear();
+        written.and_then(|()| self.out.flush())
     }
 
-    fn part(&mut self, mut part: &[u8]) -> io::Result<()> {
+    fn part(&mut self, mut part: &[u8]) {
         if part.is_empty() {
-            return Ok(());
+            return;
         }
         if std::mem::take(&mut self.held) {
-            self.out.write_all(b"\r")?;
+            self.ready.push(b'\r');
         }
         if self.line.len() <= LINE_LIMIT {
             self.line
@@ -56,21 +61,20 @@ impl<W: Write, F: FnMut(u64, bool) -> Option<String>> Annotator<W, F> {
             part = &part[..part.len() - 1];
             self.held = true;
         }
-        self.out.write_all(part)
+        self.ready.extend_from_slice(part);
     }
 
-    fn line_end(&mut self) -> io::Result<()> {
+    fn line_end(&mut self) {
         if let Some((number, address)) = self.frame()
             && let Some(name) = (self.name_of)(address, number > 0)
         {
-            self.out.write_all(name.as_bytes())?;
+            self.ready.extend_from_slice(name.as_bytes());
         }
         self.line.clear();
-        self.out.write_all(if std::mem::take(&mut self.held) {
-            b"\r\n"
-        } else {
-            b"\n"
-        })
+        if std::mem::take(&mut self.held) {
+            self.ready.push(b'\r');
+        }
+        self.ready.push(b'\n');
     }
 
     fn frame(&self) -> Option<(u32, u64)> {

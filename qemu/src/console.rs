@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex};
 
 use crate::backtrace::Annotator;
@@ -36,6 +37,17 @@ impl Sink {
         match output {
             Output::PassThrough => Ok(Sink::Own(Arc::new(File::from(own()?)))),
             Output::Capture => Ok(Sink::Kept(Arc::default())),
+        }
+    }
+
+    /// Whether what goes to the two ends up in one place, as with `2>&1` or on a terminal.
+    pub fn is_same_place(&self, other: &Sink) -> bool {
+        let (Sink::Own(one), Sink::Own(two)) = (self, other) else {
+            return false;
+        };
+        match (one.metadata(), two.metadata()) {
+            (Ok(one), Ok(two)) => (one.dev(), one.ino()) == (two.dev(), two.ino()),
+            _ => false,
         }
     }
 
@@ -121,5 +133,22 @@ pub fn feed(input: &Input, mut to: impl Write) {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_two_streams_go() {
+        let own = |file: File| Sink::Own(Arc::new(file));
+        let (_reader, writer) = io::pipe().unwrap();
+        let twice = || own(File::from(writer.as_fd().try_clone_to_owned().unwrap()));
+        assert!(twice().is_same_place(&twice()));
+        let (_reader, other) = io::pipe().unwrap();
+        assert!(!twice().is_same_place(&own(File::from(std::os::fd::OwnedFd::from(other)))));
+        let kept = Sink::stdout(Output::Capture).unwrap();
+        assert!(!kept.is_same_place(&kept.clone()));
     }
 }

@@ -14,7 +14,6 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -23,13 +22,14 @@ use crate::console::{self, Sink};
 use crate::disk::Attached;
 use crate::exit::{self, Death};
 use crate::failure::Doing;
+use crate::lines::{Lines, Side};
 use crate::net::Wired;
 use crate::observe::{Observer, Place, Shared};
 use crate::progress::Progress;
 use crate::qemu_args::{self, Descriptors};
 use crate::qmp::Monitor;
 use crate::runtime::{self, Listed};
-use crate::streams::{Begun, LineStart, Streams, Told};
+use crate::streams::{Begun, Streams, Told};
 use crate::symbols::Symbols;
 use crate::watch::{Seen, watch};
 use crate::{Accel, Failure, Forward, Input, Machine, Net, Outcome, Output, Result, Root};
@@ -54,8 +54,8 @@ pub struct Running {
     /// When QEMU was started.
     pub started: Instant,
     stdout: Sink,
-    /// Where the console stands.
-    line_start: LineStart,
+    /// Where the two stand.
+    lines: Lines,
     stderr: Sink,
     qemu_words: Option<JoinHandle<String>>,
     /// Names of the kernel's addresses.
@@ -73,19 +73,20 @@ pub struct Running {
 impl Running {
     /// A line of the runner's own, not inside one of the console's or of the machine's diagnostics if that comes to an end soon.
     pub fn say(&mut self, line: &str) {
-        self.line_start.wait();
-        let patience = Instant::now() + Duration::from_millis(100);
-        while self.shared.within_line.load(Relaxed) && Instant::now() < patience {
-            thread::sleep(Duration::from_millis(2));
-        }
-        drop(self.stderr.write_all(line.as_bytes()));
+        self.lines
+            .say(|| drop(self.stderr.write_all(line.as_bytes())));
     }
 
     /// That a port is forwarded, as soon as it is: with `--json` for scripts as well, which wait for it.
     pub fn tell(&mut self, forward: &Forward) {
         self.say(&forward.line());
         if self.json {
-            drop(writeln!(self.stdout, "{}", forward.event()))
+            let line = format!("{}\n", forward.event());
+            let to = &mut self.stdout;
+            drop(
+                self.lines
+                    .write(Side::Console, line.as_bytes(), |piece| to.write_all(piece)),
+            )
         }
     }
 }
@@ -187,6 +188,8 @@ fn start(
     let listed = place
         .as_ref()
         .and_then(|place| runtime::list(machine, place, child.id()));
+    let stdout = Sink::stdout(machine.output).doing("use stdout")?;
+    let stderr = Sink::stderr(machine.output).doing("use stderr")?;
     let mut running = Running {
         listed,
         child,
@@ -197,9 +200,9 @@ fn start(
         told,
         readers: Vec::new(),
         started,
-        stdout: Sink::stdout(machine.output).doing("use stdout")?,
-        line_start: LineStart::default(),
-        stderr: Sink::stderr(machine.output).doing("use stderr")?,
+        lines: Lines::new(stdout.is_same_place(&stderr)),
+        stdout,
+        stderr,
         qemu_words: None,
         symbols: symbols.clone(),
         booting: booting.clone(),
@@ -212,12 +215,11 @@ fn start(
         running.tell(forward)
     }
     let streams = Streams {
-        line_start: running.line_start.clone(),
+        lines: running.lines.clone(),
         begun: Begun::default(),
         tell,
         symbols,
         booting,
-        within_line: shared.within_line,
         blocked: shared.blocked,
     };
     attach(machine, &mut running, streams, control_out);
@@ -299,12 +301,15 @@ fn finish(machine: &Machine, accel: Accel, running: Running, mut seen: Seen) -> 
         .collect();
     about.push_str(seen.post_mortem.as_deref().unwrap_or(""));
     let (stdout, mut stderr) = (running.stdout, running.stderr);
+    if !about.is_empty() && running.lines.end_within() {
+        about.insert(0, '\n');
+    }
     drop(stderr.write_all(about.as_bytes()));
     Ok(Outcome {
         exit: verdict.exit,
         qemu_status: status.code(),
         stdout: stdout.text(),
-        cut_line: running.line_start.ended_within(),
+        cut_line: running.lines.ended_within(Side::Console),
         stderr: stderr.text(),
         events: seen.events,
         boot_to_main: seen.boot_to_main,

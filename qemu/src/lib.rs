@@ -23,7 +23,7 @@
 //! | `root` `program` `file_program` `builder` `progress` | from a name or a file to an ELF |
 //! | `install` `cpu_models` `accel` `probe_guest` | is there a QEMU, and what can it do |
 //! | `machine` `qemu_args` `boot_module` `disk` `net` `forward` | what is booted |
-//! | `launch` `watch` `streams` `console` `control` `backtrace` `qmp` `sys` | while it runs |
+//! | `launch` `watch` `streams` `lines` `console` `control` `backtrace` `qmp` `sys` | while it runs |
 //! | `observe` `watchdog` `credit` | what its memory shows meanwhile, and whether it hangs |
 //! | `exit` `postmortem` `estate` `fault_log` `symbols` `report` | how it ended, and why |
 //! | `host_machine` | the same program on threads of the host |
@@ -53,6 +53,7 @@ mod forward;
 mod host_machine;
 mod install;
 mod launch;
+mod lines;
 mod list;
 mod machine;
 mod near;

@@ -46,8 +46,6 @@ pub struct Traced {
 #[derive(Clone, Default)]
 pub struct Shared {
     over: Arc<AtomicBool>,
-    /// The machine's error side stands within a line.
-    pub within_line: Arc<AtomicBool>,
     /// The machine waits for whoever reads its output.
     pub blocked: Arc<AtomicBool>,
     /// QEMU's threads, one for each CPU, once they are known.

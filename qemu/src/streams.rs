@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::console::{self, Sink};
 use crate::control::ControlSplitter;
+use crate::lines::{Lines, Side};
 use crate::progress::Progress;
 use crate::qmp::MonitorEvent;
 use crate::symbols::Symbols;
@@ -26,51 +27,6 @@ pub enum Told {
     Slow(usize, Duration),
     /// The machine hangs, and how.
     Hung(String),
-}
-
-/// Whether the console stands at the start of a line. Diagnostics wait for that, so that they do not land inside a line
-/// of output: the control channel is faster than the serial line.
-#[derive(Clone)]
-pub struct LineStart(Arc<(Mutex<bool>, Condvar)>, Arc<AtomicBool>);
-
-impl LineStart {
-    /// Longest wait: a prompt has no line end.
-    const PATIENCE: Duration = Duration::from_millis(50);
-
-    fn passed(&self, bytes: &[u8]) {
-        if let Some(last) = bytes.last() {
-            *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = *last == b'\n';
-            self.0.1.notify_all();
-        }
-    }
-
-    /// Nothing comes any more.
-    fn close(&self) {
-        let at_start = *self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        self.1.store(!at_start, Relaxed);
-        self.passed(b"\n");
-    }
-
-    /// Whether the console ended within a line.
-    pub fn ended_within(&self) -> bool {
-        self.1.load(Relaxed)
-    }
-
-    /// Waits for that, not for long.
-    pub fn wait(&self) {
-        let state = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(
-            self.0
-                .1
-                .wait_timeout_while(state, Self::PATIENCE, |at_start| !*at_start),
-        );
-    }
-}
-
-impl Default for LineStart {
-    fn default() -> LineStart {
-        LineStart(Arc::new((Mutex::new(true), Condvar::new())), Arc::default())
-    }
 }
 
 /// Whether the machine has said anything. Its serial port swallows what comes before it is set up, and it is when anything
@@ -101,8 +57,8 @@ impl Begun {
 /// What they share.
 #[derive(Clone)]
 pub struct Streams {
-    /// Where the console stands.
-    pub line_start: LineStart,
+    /// Where the two stand.
+    pub lines: Lines,
     /// Whether there was anything.
     pub begun: Begun,
     /// To the one that waits.
@@ -111,8 +67,6 @@ pub struct Streams {
     pub symbols: Arc<Symbols>,
     /// Goes from the screen before the first byte of output.
     pub booting: Arc<Progress>,
-    /// Whether the error side stands within a line.
-    pub within_line: Arc<AtomicBool>,
     /// Whether the machine waits for whoever reads its console.
     pub blocked: Arc<AtomicBool>,
 }
@@ -127,15 +81,17 @@ impl Streams {
             self.begun.say();
             // A machine that nobody listens to is still emptied, so that it never waits for its console.
             self.blocked.store(true, Relaxed);
-            let fed = if gone { Ok(()) } else { sink.feed(bytes) };
+            let fed = match gone {
+                true => Ok(()),
+                false => (self.lines).write(Side::Console, bytes, |piece| sink.feed(piece)),
+            };
             self.blocked.store(false, Relaxed);
             if let Err(error) = fed {
                 gone = true;
                 drop(self.tell.send(Told::OutputGone(error)));
             }
-            self.line_start.passed(bytes);
         });
-        self.line_start.close();
+        self.lines.close(Side::Console);
     }
 
     /// Passes diagnostics on and tells of events until QEMU closes the channel.
@@ -148,34 +104,13 @@ impl Streams {
             self.begun.say();
             let event = |value| drop(self.tell.send(Told::Event(now, value)));
             let text = |text: &[u8]| {
-                self.line_start.wait();
-                drop(sink.feed(text));
-                self.within_line.store(text.last() != Some(&b'\n'), Relaxed);
+                drop((self.lines).write(Side::Errors, text, |piece| sink.feed(piece)))
             };
             splitter.feed(bytes, text, event);
         });
         if let Some(rest) = splitter.rest() {
-            drop(sink.feed(&rest));
+            drop((self.lines).write(Side::Errors, &rest, |piece| sink.feed(piece)));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn diagnostics_wait_for_the_end_of_a_line_but_not_for_ever() {
-        let at = LineStart::default();
-        at.wait(); // at the start: no wait
-        at.passed(b"half a line");
-        let started = Instant::now();
-        at.wait();
-        assert!(started.elapsed() >= LineStart::PATIENCE);
-        let ender = at.clone();
-        let thread = std::thread::spawn(move || ender.passed(b" and the rest\n"));
-        at.wait();
-        thread.join().unwrap();
-        assert!(*at.0.0.lock().unwrap());
+        self.lines.close(Side::Errors);
     }
 }
