@@ -164,7 +164,7 @@ impl<U> Stack<U> {
         self.tcp.is_starving() || !self.udp_waits.lock().is_empty()
     }
 
-    /// From now on this computer is called so. Connections of another address are not told.
+    /// From the start on this computer is called so. Who has connections already asks by DHCP, which ends those of the old address.
     pub fn set_address(&self, address: Option<Address>) {
         *self.address.lock() = address
     }

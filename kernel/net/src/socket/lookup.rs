@@ -3,8 +3,10 @@
 use super::machine::{await_address, machine};
 use super::{Error, ErrorKind, Result, UdpSocket};
 use crate::stack::dns::{Answer, Begin, DnsError, Lookup};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use csp::sync::{Mutex, OnceLock};
 use csp::time::{Duration, Instant};
 
 /// Longer answers are cut, and say so (RFC 1035, 4.2.1).
@@ -36,7 +38,45 @@ pub fn lookup(name: &str) -> Result<Vec<Ipv4Addr>> {
     };
     match begin {
         Begin::Known(answer) => Ok(answer?),
-        Begin::Ask(lookup) => Ok(ask(lookup)?),
+        Begin::Ask(lookup) => Ok(machine().flights.ask(lookup)?),
+    }
+}
+
+/// Lookups under way: who asks for a name that somebody is asking for gets the same answer (Go: net/lookup.go, `lookupGroup`).
+///
+/// ```text
+///   first ──► takes off ──► ask ──► answer ──► lands: the next begins anew, or finds it remembered
+///   others ─────┴─ wait ──────────────┴─► the same answer
+/// ```
+pub(super) struct Flights(Mutex<Vec<Flight>>);
+
+/// The name, and what comes of it.
+type Flight = (Vec<u8>, Arc<OnceLock<Answer>>);
+
+impl Flights {
+    pub(super) fn new() -> Flights {
+        Flights(Mutex::new(Vec::new()))
+    }
+
+    fn ask(&self, lookup: Lookup) -> Answer {
+        let name = lookup.name().to_vec();
+        let flight = {
+            let mut all = self.0.lock();
+            match all.iter().find(|(other, _)| *other == name) {
+                Some((_, flight)) => flight.clone(),
+                None => {
+                    let flight = Arc::new(OnceLock::new());
+                    all.push((name, flight.clone()));
+                    flight
+                }
+            }
+        };
+        let answer = flight.get_or_init(|| ask(lookup)).clone();
+        // Whoever is the first to know.
+        self.0
+            .lock()
+            .retain(|(_, other)| !Arc::ptr_eq(other, &flight));
+        answer
     }
 }
 
@@ -85,5 +125,69 @@ impl From<DnsError> for Error {
             DnsError::TimedOut => ErrorKind::TimedOut,
         }
         .into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{lookup, machine};
+    use crate::socket::UdpSocket;
+    use csp::time::{Duration, Instant};
+    use smoltcp::wire::{DnsPacket, DnsQuestion};
+    use std::net::Ipv4Addr;
+    use std::vec::Vec;
+
+    /// The answer to a query: one address.
+    fn answer(query: &[u8]) -> Vec<u8> {
+        let packet = DnsPacket::new_checked(query).unwrap();
+        let (rest, _) = DnsQuestion::parse(packet.payload()).unwrap();
+        let mut bytes = query[..query.len() - rest.len()].to_vec();
+        // It is an answer, recursion was to be had, there is one record.
+        (bytes[2], bytes[3], bytes[7]) = (0x81, 0x80, 1);
+        // The name at 12, an address, of the Internet, for a minute, four bytes.
+        bytes.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 10, 9, 8, 7]);
+        bytes
+    }
+
+    /// Eight at once, in two spellings: one question, and all of them know.
+    #[test]
+    fn those_at_once_ask_once() {
+        sched::testing::run(2, 2, || {
+            let server = UdpSocket::bind("127.0.0.1:53").unwrap();
+            let dns = &machine().stack.dns;
+            dns.set_servers([Ipv4Addr::LOCALHOST].into());
+            let name = |i| {
+                if i % 2 == 0 {
+                    "Where.example"
+                } else {
+                    "where.EXAMPLE."
+                }
+            };
+            let all: Vec<_> = (0..8)
+                .map(|i| csp::spawn(move || lookup(name(i))))
+                .collect();
+            let mut bytes = [0; 512];
+            let mut asked = 0;
+            // The others have time to ask before the first is answered, and after.
+            for wait_ms in [100, 100] {
+                let until = Instant::now() + Duration::from_millis(wait_ms);
+                server.set_read_deadline(Some(until));
+                let mut queries = Vec::new();
+                while let Ok((n, from)) = server.recv_from(&mut bytes) {
+                    queries.push((answer(&bytes[..n]), from))
+                }
+                csp::time::sleep(Duration::from_millis(1));
+                asked += queries.len();
+                for (answer, from) in queries {
+                    server.send_to(&answer, from).unwrap();
+                }
+            }
+            for one in all {
+                assert_eq!(one.join().unwrap(), [Ipv4Addr::new(10, 9, 8, 7)])
+            }
+            assert_eq!(asked, 1);
+            assert_eq!(machine().flights.0.lock().len(), 0);
+            dns.set_servers(Vec::new())
+        })
     }
 }

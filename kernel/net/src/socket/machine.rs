@@ -14,6 +14,7 @@
 use super::Result;
 use super::card::{Card, Out};
 use super::lease::Waiters;
+use super::lookup::Flights;
 use super::wire::{Bell, memory_bytes, open, seed};
 use crate::stack::{Config, Stack, tcp};
 use base::PreemptGuard;
@@ -29,6 +30,7 @@ pub(super) struct Machine {
     pub(super) stack: Stack<PollDesc>,
     card: Option<Card<Bell>>,
     lease: Waiters,
+    pub(super) flights: Flights,
 }
 
 static MACHINE: OnceLock<Machine> = OnceLock::new();
@@ -122,6 +124,7 @@ impl Machine {
             stack: Stack::new(config),
             card,
             lease: Waiters::new(),
+            flights: Flights::new(),
         }
     }
 }

@@ -64,6 +64,7 @@ impl From<TcpError> for Error {
             TcpError::NoRoom => ErrorKind::OutOfMemory,
             TcpError::AddrInUse => ErrorKind::AddrInUse,
             TcpError::AddrNotAvailable => ErrorKind::AddrNotAvailable,
+            TcpError::HostUnreachable => ErrorKind::HostUnreachable,
             TcpError::Unreachable => ErrorKind::NetworkUnreachable,
             TcpError::Invalid => ErrorKind::InvalidInput,
         }
@@ -118,7 +119,7 @@ impl TcpStream {
     /// ```
     ///
     /// # Errors
-    /// `ConnectionRefused`, `TimedOut`, `NetworkUnreachable`, `OutOfMemory`: there are as many connections as there may be
+    /// `ConnectionRefused`, `TimedOut`, `HostUnreachable`, `NetworkUnreachable`, `OutOfMemory`: there are as many connections as there may be
     /// (`connections=N`), and those of [`ToSocketAddrs`].
     pub fn connect(addr: impl ToSocketAddrs) -> Result<TcpStream> {
         first(addr, |addr| Self::connect_by(addr, None))
@@ -390,7 +391,7 @@ impl TcpStream {
     }
 
     /// After so long without a word the other side is asked whether it is there, and so often again; without an answer to nine
-    /// questions the connection ends with `TimedOut`. None, at first: it is not asked.
+    /// questions the connection ends with `TimedOut`, or `HostUnreachable` if it does not answer to ARP either. None, at first: it is not asked.
     ///
     /// ```
     /// # sched::testing::run(2, 2, || {

@@ -182,6 +182,11 @@ impl Inner {
 }
 
 impl Lookup {
+    /// What is looked up, in one spelling: two lookups of it have the same answer.
+    pub fn name(&self) -> &[u8] {
+        &self.name
+    }
+
     /// The next question. None: everybody was asked; [`Lookup::error`] says what came of it.
     pub fn ask(&mut self) -> Option<Ask<'_>> {
         let &id = self.ids.get(self.asked)?;

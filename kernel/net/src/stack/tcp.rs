@@ -106,8 +106,10 @@ pub enum TcpError {
     NoRoom,
     /// Somebody listens there, or no port is free.
     AddrInUse,
-    /// It is none of our addresses.
+    /// It is none of our addresses, or none any more.
     AddrNotAvailable,
+    /// Nobody answers there, says who is next to it, or the network on the way.
+    HostUnreachable,
     /// No way leads there.
     Unreachable,
     /// Such an address cannot be.
@@ -126,6 +128,7 @@ impl fmt::Display for TcpError {
             Self::NoRoom => "no room for another connection",
             Self::AddrInUse => "address in use",
             Self::AddrNotAvailable => "address not available",
+            Self::HostUnreachable => "host unreachable",
             Self::Unreachable => "network unreachable",
             Self::Invalid => "invalid address",
         })

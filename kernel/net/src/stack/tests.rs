@@ -14,5 +14,6 @@ mod room;
 mod silence;
 mod streams;
 mod talk;
+mod undeliverable;
 pub(crate) mod wire;
 mod world;

@@ -121,7 +121,7 @@ impl<U> Net<'_, U> {
             self.stack.timers.remind(next_ns, Target::Dhcp)
         }
         if let Some((lease, user)) = changed {
-            self.stack.set_address(lease.as_ref().map(|l| l.address));
+            self.rename(lease.as_ref().map(|l| l.address));
             self.stack
                 .dns
                 .set_servers(lease.map(|l| l.dns).unwrap_or_default());

@@ -67,6 +67,11 @@ impl<U> Net<'_, U> {
             Incoming::EchoRequest(echo) if self.may_answer(packet) => self.answer(packet, &echo),
             Incoming::EchoReply(echo) => self.answer_came(packet, &echo),
             // What we have sent, we have sent from where this came to.
+            Incoming::Unreachable(reason, quoted)
+                if quoted.source == packet.dest && quoted.protocol == IpProtocol::Tcp =>
+            {
+                self.tcp_unreachable(reason, &quoted)
+            }
             Incoming::Unreachable(reason, quoted) if quoted.source == packet.dest => {
                 let out = &mut *self.out;
                 let mut ready = |user: &Arc<U>| out.ready(user, Ready::Readable);

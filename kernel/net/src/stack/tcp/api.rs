@@ -365,7 +365,7 @@ impl<U> Conn<U> {
     }
 
     /// Asks the other side whether it is still there, after so long without a word and so often again; after nine questions without an
-    /// answer the connection ends with [`TcpError::TimedOut`]. None: it is not asked.
+    /// answer the connection ends with [`TcpError::TimedOut`], or [`TcpError::HostUnreachable`] if its neighbour is gone as well. None: it is not asked.
     pub fn set_keepalive(
         &self,
         stack: &Stack<U>,

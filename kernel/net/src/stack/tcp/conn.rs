@@ -38,6 +38,8 @@ pub(super) struct Inner<U> {
     pub want_write: bool,
     /// Why it ended, if not in peace.
     pub error: Option<TcpError>,
+    /// Why nothing arrives, as somebody on the way says; for when it is given up. Nothing has come since.
+    pub soft_error: Option<TcpError>,
     /// Nobody wants to receive any more.
     pub read_shut: bool,
     /// Closed by its owner, then.
@@ -209,6 +211,7 @@ impl<U> Inner<U> {
             want_read: false,
             want_write: false,
             error: None,
+            soft_error: None,
             read_shut: false,
             closed_ns: None,
             heard_ns: net.now_ns,

@@ -217,7 +217,7 @@ impl<U> Net<'_, U> {
         self.stack.timers.remind(half.again_ns, Target::Half(tuple))
     }
 
-    fn drop_half(&mut self, tuple: &Tuple) {
+    pub(super) fn drop_half(&mut self, tuple: &Tuple) {
         let mut demux = self.stack.tcp.demux.lock();
         let id = match demux.slots.get(tuple) {
             Some(Slot::Half(half)) => half.listener,

@@ -156,6 +156,7 @@ impl<U> Inner<U> {
         }
         let before = self.socket().state();
         self.heard_ns = net.now_ns;
+        self.soft_error = None;
         if segment.is(TcpControl::Fin) {
             self.fin_end = Some(segment.end())
         }
@@ -265,7 +266,7 @@ impl<U> Inner<U> {
             if self.closed_ns.is_some() && self.socket().state() == State::FinWait2 {
                 self.forgotten = true
             } else {
-                self.abort(TcpError::TimedOut)
+                self.abort(self.soft_error.unwrap_or(TcpError::TimedOut))
             }
         }
     }

@@ -16,10 +16,10 @@ fn nobody_is_there() {
     let (conn, told) = ask(&mut world, "10.0.0.77:80");
     // ARP asks thrice.
     world.run(4 * SECOND);
-    assert_eq!(conn.connected(), Err(TcpError::Unreachable));
+    assert_eq!(conn.connected(), Err(TcpError::HostUnreachable));
     let now = world.now_ns;
     let received = conn.recv(&world.a.stack, &mut [0], now, &mut world.a.card);
-    assert_eq!(received, Err(TcpError::Unreachable));
+    assert_eq!(received, Err(TcpError::HostUnreachable));
     assert_eq!((told.closed.load(Relaxed), slots(&world)), (1, [0, 0]));
     assert!(world.a.stack.stats.get(Counter::ArpNoAnswer) > 0 && world.resets == 0);
     // Reminders that nobody needs any more pass.
@@ -67,7 +67,8 @@ fn a_silent_end_is_noticed_when_it_is_asked() {
     world.run(135 * SECOND);
     assert_eq!(a.conn.error(), None);
     world.run(30 * SECOND);
-    assert_eq!(recv(&mut world, &a), Err(TcpError::TimedOut));
+    // By now it does not answer to ARP either.
+    assert_eq!(recv(&mut world, &a), Err(TcpError::HostUnreachable));
     assert_eq!(a.told.closed.load(Relaxed), 1);
     // The other side has not asked, and does not know.
     assert_eq!(recv(&mut world, &b), Err(TcpError::WouldBlock));
@@ -105,7 +106,7 @@ fn an_end_that_is_gone() {
     world.run(899 * SECOND);
     assert_eq!(a.conn.error(), None);
     world.run(60 * SECOND);
-    assert_eq!(recv(&mut world, &a), Err(TcpError::TimedOut));
+    assert_eq!(recv(&mut world, &a), Err(TcpError::HostUnreachable));
     // It was sent again with ever longer pauses, not a thousand times; ARP asks thrice for each.
     let again = world.frames - before;
     assert!((10..80).contains(&again), "{again}")
