@@ -19,42 +19,45 @@ use runs::explore;
 /// Everything at once.
 #[test]
 fn everything() {
-    explore(Without::default())
+    explore(Without::default(), 500)
 }
 
 /// No stops of the world, no locking: queues, stealing, parking, timers, calls.
 #[test]
 fn findrunnable() {
-    explore(Without {
+    let without = Without {
         stops: true,
         looks: true,
         locks: true,
         ..Without::default()
-    })
+    };
+    explore(without, 500)
 }
 
 /// Nothing but Gs that are made, parked, readied, and such as keep their CPU until another has run: nobody is preempted, no
 /// sysmon looks, no timer wakes. What is lost then stays lost.
 #[test]
 fn wake_ups_alone() {
-    explore(Without::ALL)
+    explore(Without::ALL, 500)
 }
 
 /// The same with sleepers.
 #[test]
 fn timers_alone() {
-    explore(Without {
+    let without = Without {
         timers: false,
         ..Without::ALL
-    })
+    };
+    explore(without, 200)
 }
 
 /// Looks that are given up, since nobody interrupts those that keep their CPU.
 #[test]
 fn looks_alone() {
-    explore(Without {
+    let without = Without {
         calls: false,
         looks: false,
         ..Without::ALL
-    })
+    };
+    explore(without, 100)
 }

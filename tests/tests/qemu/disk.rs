@@ -66,12 +66,16 @@ pub fn cases() -> Vec<Case> {
         for smp in [1, 2, 4] {
             all.push(on(
                 board,
-                case("disk_reads").arg("reads", 300).smp(smp).judge(counted),
+                case("disk_reads").arg("reads", 150).smp(smp).judge(counted),
             ));
             for mode in [DEFAULT, NO_NET] {
                 all.push(on(
                     board,
-                    case("disk_readers").smp(smp).mode(mode).judge(counted),
+                    case("disk_readers")
+                        .arg("each", 8)
+                        .smp(smp)
+                        .mode(mode)
+                        .judge(counted),
                 ));
             }
         }
@@ -81,11 +85,11 @@ pub fn cases() -> Vec<Case> {
             Case::new("disk", "disk_absent").says("this machine has no disk"),
         ));
     }
-    // The queue's index passes 65 536.
+    // As fast as it can. (The queue's index passes 65 536 in a test of the driver on the host.)
     all.push(
         case("disk_reads")
-            .named("70000")
-            .arg("reads", 70_000)
+            .named("without delay")
+            .arg("reads", 3_000)
             .machine(|m| m.disk_requests_per_s = None)
             .judge(counted),
     );

@@ -62,7 +62,7 @@ fn calm() -> Vec<Case> {
                 all.push(case(test, smp).mode(mode).never_says("watchdog"));
             }
         }
-        let limit = |m: &mut ringo_runner::Machine| m.timeout = Some(Duration::from_secs(3));
+        let limit = |m: &mut ringo_runner::Machine| m.timeout = Some(Duration::from_millis(2500));
         let endless = case("hang", smp).mode(NO_NET).machine(limit);
         all.push(
             endless
