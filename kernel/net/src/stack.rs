@@ -17,12 +17,13 @@
 //! Nothing here waits and nothing knows the time: each call is told it (`now_ns`), and says into an [`Out`] what it brings about. So
 //! the whole runs on the host, two stacks on a wire made by hand.
 //!
-//! **I-ONE** A lock for each connection, one for each table, never two connections' or two tables' at once, and none is held while
-//! [`Out::ready`] is called.
+//! **I-ONE** A lock for each connection, one for each table, never two connections' or two tables' at once, and none of them is held
+//! while [`Out::ready`] is called.
 //!
 //! IPv6 is not there; fragments are dropped.
 
 mod arp;
+mod common;
 mod config;
 pub mod dhcp;
 pub mod dns;

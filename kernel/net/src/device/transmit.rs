@@ -16,7 +16,7 @@ impl<B: Bell> Transmitter<B> {
     }
 
     /// Puts a frame of `len` bytes, which `fill` writes, into the ring; it leaves at the next [`Transmitter::flush`]. False: there
-    /// is no room, until the device has sent others.
+    /// is no room, until the device has sent others, all of which leave now.
     ///
     /// # Errors
     /// The device broke the rules: nothing goes any more.
@@ -38,6 +38,8 @@ impl<B: Bell> Transmitter<B> {
             self.reclaim()?
         }
         let Some(i) = self.pool.take() else {
+            // Those in the ring may be of callers who were switched away before they let them go: nobody waits for that.
+            self.flush();
             return Ok(false);
         };
         let bytes = self.pool.bytes(i, HEADER_BYTES + len);

@@ -1,5 +1,7 @@
 //! What can go wrong, in `std::io`'s words.
 
+use crate::stack::tcp::TcpError;
+use crate::stack::udp::UdpError;
 use core::fmt;
 
 /// Why a call of a socket failed.
@@ -76,6 +78,42 @@ impl Error {
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Error {
         Error(kind)
+    }
+}
+
+impl From<TcpError> for Error {
+    fn from(error: TcpError) -> Error {
+        match error {
+            TcpError::WouldBlock => ErrorKind::WouldBlock,
+            TcpError::Refused => ErrorKind::ConnectionRefused,
+            TcpError::Reset => ErrorKind::ConnectionReset,
+            TcpError::TimedOut => ErrorKind::TimedOut,
+            TcpError::BrokenPipe => ErrorKind::BrokenPipe,
+            TcpError::NotConnected => ErrorKind::NotConnected,
+            TcpError::NoRoom => ErrorKind::OutOfMemory,
+            TcpError::AddrInUse => ErrorKind::AddrInUse,
+            TcpError::AddrNotAvailable => ErrorKind::AddrNotAvailable,
+            TcpError::HostUnreachable => ErrorKind::HostUnreachable,
+            TcpError::Unreachable => ErrorKind::NetworkUnreachable,
+            TcpError::Invalid => ErrorKind::InvalidInput,
+        }
+        .into()
+    }
+}
+
+impl From<UdpError> for Error {
+    fn from(error: UdpError) -> Error {
+        match error {
+            UdpError::WouldBlock => ErrorKind::WouldBlock,
+            UdpError::Refused => ErrorKind::ConnectionRefused,
+            UdpError::Closed | UdpError::NotConnected => ErrorKind::NotConnected,
+            UdpError::NoBroadcast => ErrorKind::PermissionDenied,
+            UdpError::TooLong => ErrorKind::InvalidInput,
+            UdpError::Unreachable => ErrorKind::NetworkUnreachable,
+            UdpError::NotOurs => ErrorKind::AddrNotAvailable,
+            UdpError::InUse => ErrorKind::AddrInUse,
+        }
+        .into()
     }
 }
 

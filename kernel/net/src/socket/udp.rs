@@ -3,7 +3,7 @@
 use super::addr::first;
 use super::fd::Fd;
 use super::machine::{await_route, effects, machine, say_listens};
-use super::{Error, ErrorKind, Result, ToSocketAddrs};
+use super::{ErrorKind, Result, ToSocketAddrs};
 use crate::stack::udp::{Socket, UdpError};
 use alloc::sync::Arc;
 use core::fmt;
@@ -27,22 +27,6 @@ use sched::netpoll::{Mode, PollDesc};
 pub struct UdpSocket {
     socket: Arc<Socket<PollDesc>>,
     fd: Fd,
-}
-
-impl From<UdpError> for Error {
-    fn from(error: UdpError) -> Error {
-        match error {
-            UdpError::WouldBlock => ErrorKind::WouldBlock,
-            UdpError::Refused => ErrorKind::ConnectionRefused,
-            UdpError::Closed | UdpError::NotConnected => ErrorKind::NotConnected,
-            UdpError::NoBroadcast => ErrorKind::PermissionDenied,
-            UdpError::TooLong => ErrorKind::InvalidInput,
-            UdpError::Unreachable => ErrorKind::NetworkUnreachable,
-            UdpError::NotOurs => ErrorKind::AddrNotAvailable,
-            UdpError::InUse => ErrorKind::AddrInUse,
-        }
-        .into()
-    }
 }
 
 /// None: not yet.

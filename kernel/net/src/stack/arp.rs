@@ -12,6 +12,7 @@
 //! Nobody gets into the table unasked but who asks for us, and those he would get an answer from anyway; its size and what waits in
 //! it have a bound.
 
+use super::common::SECOND_NS;
 use super::ether::{EVERYBODY, Mac};
 use super::timers::Target;
 use super::{Counter, Net};
@@ -20,13 +21,12 @@ use core::mem;
 use core::net::Ipv4Addr;
 use smoltcp::wire::{ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetProtocol};
 
-const SECOND: u64 = 1_000_000_000;
 /// An answer is believed for so long without asking again.
-const FRESH_NS: u64 = 60 * SECOND;
+const FRESH_NS: u64 = 60 * SECOND_NS;
 /// And for so long while asking.
-const STALE_NS: u64 = 120 * SECOND;
+const STALE_NS: u64 = 120 * SECOND_NS;
 /// Between two questions (RFC 1122, 2.3.2.1: at most one a second).
-const AGAIN_NS: u64 = SECOND;
+const AGAIN_NS: u64 = SECOND_NS;
 /// Questions before giving up.
 const TRIES: u32 = 3;
 /// Neighbours in the table.

@@ -20,6 +20,7 @@ mod tests;
 pub(crate) use calls::Service;
 
 use super::NEVER;
+use super::common::SECOND_NS;
 use super::config::Address;
 use super::secret::Secret;
 use alloc::vec::Vec;
@@ -32,7 +33,6 @@ pub const SERVER_PORT: u16 = 67;
 /// Where clients do.
 pub const CLIENT_PORT: u16 = 68;
 
-const SECOND_NS: u64 = 1_000_000_000;
 /// Between two questions at most, while there is no lease.
 const AGAIN_MOST_NS: u64 = 64 * SECOND_NS;
 /// Unanswered questions before the fallback is used: at 3 s or so.

@@ -1,7 +1,6 @@
 //! So many a second and no more: for answers that anybody out there can ask for.
 
-/// Nanoseconds in a second.
-const SECOND_NS: u64 = 1_000_000_000;
+use super::common::SECOND_NS;
 
 /// A bucket of tokens: it fills at an even rate, and whoever takes one may do what is limited.
 pub struct Limit {

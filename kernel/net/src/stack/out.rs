@@ -3,7 +3,7 @@
 use crate::device::Checksum;
 use alloc::sync::Arc;
 
-/// What a socket can do that it could not.
+/// What a socket can do that it perhaps could not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
     /// There is something to receive or to accept, or the end of it.
@@ -16,9 +16,10 @@ pub enum Ready {
 
 /// Where the stack's effects go. In the kernel the card's transmitter and the netpoller; in tests a recorder.
 pub trait Out<U> {
-    /// An Ethernet frame of `bytes` for the card, which `fill` writes (each byte, whatever was there); with `checksum` the card
-    /// finishes TCP's or UDP's sum. False: the card is full and `fill` was not called; [`Stack::room`](super::Stack::room) is
-    /// to be called when it is not. May be called under a connection's lock.
+    /// An Ethernet frame of `bytes` for the card. True: it is taken, and `fill` was called once and wrote each byte, whatever was
+    /// there, and with `checksum` the card finishes TCP's or UDP's sum; or there is no card, and frame and `fill` are lost. False: the
+    /// card is full, and `fill` was not called; [`Stack::room`](super::Stack::room) is to be called when it is not. What was taken may
+    /// leave as late as the caller of the stack likes. May be called under a connection's lock.
     fn frame(
         &mut self,
         bytes: usize,
@@ -26,6 +27,7 @@ pub trait Out<U> {
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> bool;
 
-    /// Somebody who was told `WouldBlock` may try again. No lock is held.
+    /// Somebody who was told `WouldBlock` may try again, or, `Closed`, whoever has the socket. No lock of the stack's is held (I-ONE);
+    /// its caller may hold one of his own, as the netpoller holds the card's receiver's: what is done here takes none below that.
     fn ready(&mut self, socket: &Arc<U>, mode: Ready);
 }

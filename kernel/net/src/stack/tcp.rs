@@ -29,14 +29,13 @@ pub(crate) use demux::Tuple;
 pub use ending::Ending;
 pub use room::Places;
 
+use super::common::SECOND_NS;
 use super::secret::Secret;
 use alloc::{collections::VecDeque, sync::Arc};
 use base::{Rank, SpinLock};
 use core::fmt;
 use core::sync::atomic::AtomicBool;
 use room::Rooms;
-
-const SECOND: u64 = 1_000_000_000;
 
 /// How TCP behaves.
 #[derive(Clone, Debug)]
@@ -68,14 +67,14 @@ impl Default for Config {
         Self {
             recv_bytes: 16 << 10,
             send_bytes: 16 << 10,
-            ack_delay_ns: SECOND / 100,
+            ack_delay_ns: SECOND_NS / 100,
             half_open: 256,
             connections: 64 << 10,
-            time_wait_ns: 60 * SECOND,
+            time_wait_ns: 60 * SECOND_NS,
             time_waits: 16 << 10,
-            connect_ns: 120 * SECOND,
-            silence_ns: 900 * SECOND,
-            linger_ns: 60 * SECOND,
+            connect_ns: 120 * SECOND_NS,
+            silence_ns: 900 * SECOND_NS,
+            linger_ns: 60 * SECOND_NS,
         }
     }
 }

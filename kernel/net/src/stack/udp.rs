@@ -19,6 +19,7 @@ mod tests;
 pub(super) use calls::bind;
 pub use socket::{Received, Socket, UdpError};
 
+use super::common::EPHEMERAL;
 use super::icmp::{Quoted, Reason};
 use super::secret::Secret;
 use alloc::collections::BTreeMap;
@@ -30,9 +31,6 @@ use smoltcp::wire::{IpProtocol, UdpPacket};
 
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 8;
-/// Ports that are given to who wants any (RFC 6335): hard to guess, so the search begins at a random one.
-pub const EPHEMERAL: core::ops::RangeInclusive<u16> = 49152..=65535;
-
 /// The sockets, by port.
 pub struct Udp<U> {
     table: SpinLock<Table<U>>,
@@ -238,11 +236,10 @@ impl<U> Table<U> {
     }
 
     fn free_port(&mut self, address: Ipv4Addr) -> Result<u16, BindError> {
-        let (first, last) = (*EPHEMERAL.start(), *EPHEMERAL.end());
-        let n = u32::from(last - first) + 1;
+        let n = EPHEMERAL.len() as u32;
         self.drawn += 1;
         let start = self.secret.of(&[self.drawn]) as u32 % n;
-        let port_at = |i| first + ((start + i) % n) as u16;
+        let port_at = |i| EPHEMERAL.start + ((start + i) % n) as u16;
         let mut ports = (0..n).map(port_at);
         let port = ports.find(|&port| self.is_free(address, port));
         port.ok_or(BindError::NoPorts)

@@ -1,15 +1,13 @@
 //! The DHCP client as a part of the stack.
 
 use super::{CLIENT_PORT, Client, Lease, Message, SERVER_PORT};
+use crate::stack::common::TTL;
 use crate::stack::ipv4::{Came, Head};
 use crate::stack::timers::Target;
 use crate::stack::udp::{self, HEADER_BYTES};
 use crate::stack::{Counter, NEVER, Net, Out, Ready, Stack};
 use alloc::sync::Arc;
 use smoltcp::wire::{IpProtocol, UdpPacket};
-
-/// Routers on the way at most.
-const TTL: u8 = 64;
 
 /// The client, and who is told when there is an address.
 pub(crate) struct Service<U> {

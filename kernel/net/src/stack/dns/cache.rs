@@ -1,6 +1,7 @@
 //! What servers have said, for as long as they said it holds, within bounds.
 
 use super::Answer;
+use crate::stack::common::SECOND_NS;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 
@@ -8,8 +9,6 @@ use alloc::collections::BTreeMap;
 const MOST: usize = 256;
 /// Nothing is believed for longer than an hour.
 const SECONDS_MOST: u32 = 3600;
-const SECOND_NS: u64 = 1_000_000_000;
-
 struct Entry {
     answer: Answer,
     end_ns: u64,

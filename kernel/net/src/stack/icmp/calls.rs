@@ -1,15 +1,13 @@
 //! ICMP as a part of the stack: echoes answered and asked for, complaints made and heard.
 
 use super::{Echo, HEADER_BYTES, Incoming};
+use crate::stack::common::TTL;
 use crate::stack::ipv4::{Came, Head};
 use crate::stack::udp::{Path, Socket, UdpError, Verdict, bind};
 use crate::stack::{Counter, Net, Out, Ready, Stack};
 use alloc::sync::Arc;
 use core::net::{Ipv4Addr, SocketAddrV4};
 use smoltcp::wire::{IPV4_HEADER_LEN, Icmpv4DstUnreachable as Code, IpProtocol};
-
-/// Routers on the way at most.
-const TTL: u8 = 64;
 
 impl<U> Stack<U> {
     /// Somebody who asks others whether they are there, under an identifier of his own. What [`Socket::recv`] gives him are their

@@ -1,10 +1,11 @@
 //! What sockets call. Nothing here waits: `WouldBlock` is a value, and `Out::ready` says when to try again.
 
+use super::TcpError;
 use super::conn::Shared;
 use super::demux::{Slot, Tuple};
 use super::listen::Listening;
 use super::number::{before, first};
-use super::{SECOND, TcpError};
+use crate::stack::common::SECOND_NS;
 use crate::stack::{Out, Stack};
 use alloc::{collections::VecDeque, sync::Arc};
 use core::net::{Ipv4Addr, SocketAddrV4};
@@ -93,7 +94,9 @@ impl<U> Stack<U> {
             .lock()
             .reserve(local, remote, |tuple, wait| {
                 // What the old connection sent cannot be taken for the new one's.
-                wait.ended && wait.since_ns + SECOND <= now_ns && before(wait.next, number(tuple))
+                wait.ended
+                    && wait.since_ns + SECOND_NS <= now_ns
+                    && before(wait.next, number(tuple))
             })
             .ok_or(TcpError::AddrNotAvailable)?;
         let mut net = self.net(now_ns, out);

@@ -3,14 +3,12 @@
 use super::conn::Shared;
 use super::listen::{Half, Listening};
 use super::timewait::TimeWait;
+use crate::stack::common::EPHEMERAL;
 use crate::stack::secret::Secret;
 use alloc::{sync::Arc, vec::Vec};
 use core::hash::{Hash, Hasher};
 use core::net::{Ipv4Addr, SocketAddrV4};
 use hashbrown::HashMap;
-
-/// Ports that our connections go out from (Linux's).
-const EPHEMERAL: core::ops::Range<u16> = 32768..61000;
 
 /// Room for so many slots is kept.
 const KEPT: usize = 256;

@@ -16,13 +16,13 @@ use super::cookie;
 use super::demux::{Slot, Tuple};
 use super::number::{before, first};
 use super::segment::{Segment, bare};
+use crate::stack::common::SECOND_NS;
 use crate::stack::timers::Target;
 use crate::stack::{Counter, Net, Ready};
 use alloc::{collections::VecDeque, sync::Arc};
 use core::net::Ipv4Addr;
 use smoltcp::wire::TcpControl;
 
-const SECOND: u64 = 1_000_000_000;
 /// SYN|ACKs before giving up, a second, two, four, … apart.
 const TRIES: u32 = 5;
 
@@ -82,7 +82,7 @@ impl<U> Net<'_, U> {
             ours = least
         }
         let mut opening = Opening::of_syn(segment, ours);
-        let again_ns = self.now_ns + SECOND;
+        let again_ns = self.now_ns + SECOND_NS;
         {
             let mut demux = self.stack.tcp.demux.lock();
             let Some(l) = demux.listener(tuple.local) else {
@@ -205,7 +205,7 @@ impl<U> Net<'_, U> {
             if half.again_ns > self.now_ns {
                 return; // it has a reminder of its own
             }
-            half.again_ns = self.now_ns + (SECOND << half.tries);
+            half.again_ns = self.now_ns + (SECOND_NS << half.tries);
             half.tries += 1;
             *half
         };

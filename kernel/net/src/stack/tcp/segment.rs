@@ -3,6 +3,7 @@
 use super::conn::Shared;
 use super::demux::{Slot, Tuple};
 use super::number::before;
+use crate::stack::common::TTL;
 use crate::stack::ipv4::{Came, Head};
 use crate::stack::{Counter, Net};
 use alloc::{sync::Arc, vec, vec::Vec};
@@ -134,7 +135,7 @@ impl<U> Net<'_, U> {
             source: *tuple.local.ip(),
             dest: *tuple.remote.ip(),
             protocol: IpProtocol::Tcp,
-            ttl: 64,
+            ttl: TTL,
             payload_bytes: repr.buffer_len(),
         };
         self.send_packet(&head, &mut |to| {
@@ -152,7 +153,7 @@ pub(super) fn whole_packet(tuple: &Tuple, repr: &TcpRepr<'_>) -> Vec<u8> {
         dst_addr: *tuple.remote.ip(),
         next_header: IpProtocol::Tcp,
         payload_len: repr.buffer_len(),
-        hop_limit: 64,
+        hop_limit: TTL,
     };
     let caps = ChecksumCapabilities::ignored();
     let mut packet = vec![0; IPV4_HEADER_LEN + repr.buffer_len()];

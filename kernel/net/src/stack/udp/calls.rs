@@ -1,6 +1,7 @@
 //! UDP as a part of the stack: what callers of sockets call, and what the packets do.
 
 use super::{BindError, Path, Socket, Udp, UdpError, Verdict};
+use crate::stack::common::TTL;
 use crate::stack::ipv4::{Came, Sent};
 use crate::stack::{Counter, Net, Out, Ready, Stack};
 use alloc::sync::Arc;
@@ -11,8 +12,6 @@ use smoltcp::wire::{
     IPV4_HEADER_LEN, Icmpv4DstUnreachable as Code, IpProtocol, Ipv4Packet, Ipv4Repr,
 };
 
-/// Routers on the way at most.
-const TTL: u8 = 64;
 /// The longest packet to ourselves: what IPv4 can say.
 const LOOPED_BYTES: usize = 65_535;
 

@@ -141,7 +141,7 @@ fn any_port_is_hard_to_guess_and_all_are_found() {
     let neighbours = one_by_one.windows(2).filter(|p| p[0].abs_diff(p[1]) < 16);
     assert!(neighbours.count() < 10, "{one_by_one:?}");
     let udp = Udp::new(5);
-    let all = usize::from(EPHEMERAL.end() - EPHEMERAL.start()) + 1;
+    let all = EPHEMERAL.len();
     // All but one taken: that one is found wherever the search begins.
     for port in EPHEMERAL {
         if port != 50_000 {
