@@ -9,7 +9,7 @@ use crate::builder::{self, BuildOptions, TARGET, kernel_rustflags, plain_cargo};
 use crate::failure::Doing;
 use crate::program::Program;
 use crate::progress::Progress;
-use crate::{Result, Root, elf_scan, program};
+use crate::{Result, Root, elf_scan, program, say};
 
 /// Packages that only exist on the host.
 const HOST_ONLY: &[&str] = &["ringo-runner", "tests"];
@@ -164,7 +164,7 @@ fn elf_step(name: &str, build: impl Fn(&BuildOptions) -> Result<PathBuf>) -> Res
     let good = scan.findings.is_empty();
     tell(&title, good, if good { &about } else { "" });
     for finding in &scan.findings {
-        eprintln!("  {}: {finding}", elf.display());
+        say::to_stderr(&format!("  {}: {finding}\n", elf.display()));
     }
     Ok(good)
 }

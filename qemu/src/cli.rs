@@ -7,6 +7,7 @@ use clap::error::ErrorKind;
 
 use crate::options::{PROGRAM_RUN, RunArgs};
 use crate::program::RESERVED;
+use crate::say::{print, say};
 use crate::soak::SoakArgs;
 use crate::top::{TopArgs, top};
 use crate::{Failure, Result, check, doctor, list, run, soak, usage};
@@ -37,7 +38,9 @@ struct CheckArgs {
 pub fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         let text = panic.to_string().replace('\n', " ");
-        eprintln!("ringo: the runner itself failed, please report it: {text}");
+        say(format_args!(
+            "the runner itself failed, please report it: {text}"
+        ));
         std::process::exit(1);
     }));
     let words: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
@@ -45,7 +48,7 @@ pub fn main() -> ExitCode {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             if !failure.line.is_empty() {
-                eprintln!("ringo: {failure}");
+                say(&failure);
             }
             ExitCode::from(failure.status)
         }
@@ -101,7 +104,7 @@ fn parse<T: Parser>(words: &[std::ffi::OsString]) -> Result<Option<T>> {
                 ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
             ) =>
         {
-            drop(error.print());
+            print(&error.render().to_string())?;
             Ok(None)
         }
         Err(error) => {

@@ -1,11 +1,11 @@
 //! `cargo run -- doctor`: what this system has, and what is missing.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
 use crate::builder::TARGET;
+use crate::say::print;
 use crate::{Result, Root, accel, install, size, sys};
 
 /// A line of the report.
@@ -43,20 +43,24 @@ pub fn doctor() -> Result<u8> {
         ),
         memory(),
     ];
-    let mut out = std::io::stdout().lock();
-    for Finding { about, text, .. } in &findings {
-        drop(writeln!(out, "{about:8} {text}"));
-    }
     let missing: Vec<_> = findings
         .iter()
         .filter_map(|f| Some((f.about, f.cure.as_ref()?)))
         .collect();
+    let mut text = String::new();
+    for Finding {
+        about, text: found, ..
+    } in &findings
+    {
+        text += &format!("{about:8} {found}\n");
+    }
     for (about, cure) in &missing {
-        drop(writeln!(out, "missing: {about}: {cure}"));
+        text += &format!("missing: {about}: {cure}\n");
     }
     if missing.is_empty() {
-        drop(writeln!(out, "nothing is missing"));
+        text += "nothing is missing\n";
     }
+    print(&text)?;
     Ok(u8::from(!missing.is_empty()))
 }
 

@@ -1,11 +1,12 @@
 //! Finds QEMU, or installs it where the system's package manager is Debian's; so too the clients that tests want.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use crate::failure::Doing;
+use crate::say::{say, to_stderr};
 use crate::{Failure, Result, sys};
 
 /// The program that machines run on.
@@ -90,7 +91,9 @@ fn install(program: &str, package: &str) -> Result<()> {
     if terminal && !ask(program, package, &way)? {
         return Err(by_hand("was not to be installed"));
     }
-    eprintln!("ringo: {program} is missing; installing the package {package} with apt-get");
+    say(format_args!(
+        "{program} is missing; installing the package {package} with apt-get"
+    ));
     // A list of packages that is partly out of date may still do, so only the second command decides.
     let _ = apt_get(&apt, &way, terminal, &["update"]);
     apt_get(
@@ -108,8 +111,9 @@ fn ask(program: &str, package: &str, way: &Way) -> Result<bool> {
     } else {
         "apt-get"
     };
-    eprint!("{program} is missing. Install the package {package} with {how}? [Y/n] ");
-    std::io::stderr().flush().doing("ask")?;
+    to_stderr(&format!(
+        "{program} is missing. Install the package {package} with {how}? [Y/n] "
+    ));
     let mut answer = String::new();
     std::io::stdin()
         .read_line(&mut answer)

@@ -29,6 +29,7 @@ use crate::progress::Progress;
 use crate::qemu_args::{self, Descriptors};
 use crate::qmp::Monitor;
 use crate::runtime::{self, Listed};
+use crate::say::{say, to_stderr};
 use crate::streams::{Begun, Streams, Told};
 use crate::symbols::Symbols;
 use crate::watch::{Seen, watch};
@@ -108,11 +109,11 @@ pub fn launch(machine: &Machine) -> Result<Outcome> {
     };
     let mut running = start(machine, &qemu, accel, gdb_port, symbols)?;
     if let Some(port) = gdb_port {
-        eprintln!("ringo: waiting for a debugger; paste this into another terminal:");
-        eprintln!(
-            "  gdb {} -ex 'target remote 127.0.0.1:{port}'",
-            machine.kernel.display()
-        );
+        say("waiting for a debugger; paste this into another terminal:");
+        let kernel = machine.kernel.display();
+        to_stderr(&format!(
+            "  gdb {kernel} -ex 'target remote 127.0.0.1:{port}'\n"
+        ));
     }
     let seen = watch(machine, &mut running);
     finish(machine, accel, running, seen)

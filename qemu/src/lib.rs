@@ -23,7 +23,7 @@
 //! | `root` `program` `file_program` `builder` `progress` | from a name or a file to an ELF |
 //! | `install` `cpu_models` `accel` `probe_guest` | is there a QEMU, and what can it do |
 //! | `machine` `qemu_args` `boot_module` `disk` `net` `forward` | what is booted |
-//! | `launch` `watch` `streams` `lines` `console` `control` `backtrace` `qmp` `sys` | while it runs |
+//! | `launch` `watch` `streams` `lines` `console` `say` `control` `backtrace` `qmp` `sys` | while it runs |
 //! | `observe` `watchdog` `credit` | what its memory shows meanwhile, and whether it hangs |
 //! | `exit` `postmortem` `estate` `fault_log` `symbols` `report` | how it ended, and why |
 //! | `host_machine` | the same program on threads of the host |
@@ -73,6 +73,7 @@ mod resolved;
 mod root;
 mod run;
 mod runtime;
+mod say;
 mod set_words;
 mod size;
 mod soak;

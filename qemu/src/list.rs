@@ -1,12 +1,12 @@
 //! `cargo run -- list`: the programs and what each is about.
 
 use std::fs;
-use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use crate::failure::Doing;
 use crate::options::PROGRAM_RUN;
 use crate::program::{self, Program};
+use crate::say::print;
 use crate::{Result, Root};
 
 /// Prints a line for each program in `demos/src/bin`.
@@ -14,16 +14,13 @@ pub fn list() -> Result<u8> {
     let root = Root::find()?;
     let names = program::names(&root)?;
     let width = names.iter().map(String::len).max().unwrap_or(0);
-    let mut out = std::io::stdout().lock();
+    let mut text = String::new();
     for name in &names {
         let about = about(&root.demos().join(format!("{name}.rs")));
-        match writeln!(out, "{}", format!("{name:width$}  {about}").trim_end()) {
-            Ok(()) => {}
-            // Whoever reads this may have had enough: no error.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
-            Err(error) => return Err(error).doing("write the list"),
-        }
+        text += format!("{name:width$}  {about}").trim_end();
+        text.push('\n');
     }
+    print(&text)?;
     Ok(0)
 }
 
@@ -44,10 +41,8 @@ pub fn about_program(wanted: &str) -> Result<u8> {
         "`{PROGRAM_RUN} {name} [OPTIONS] [-- ARGS FOR THE PROGRAM]` runs it; `{PROGRAM_RUN} --help` lists the options"
     );
     let all = format!("{}\n\n{usage}\n", about.join("\n"));
-    match std::io::stdout().write_all(all.as_bytes()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).doing("write the output"),
-        _ => Ok(0),
-    }
+    print(&all)?;
+    Ok(0)
 }
 
 /// The lines of a file's documentation.

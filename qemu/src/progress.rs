@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::say;
+
 /// A spinner with a line of text on stderr, or nothing. Cleared when dropped.
 pub struct Progress {
     bar: ProgressBar,
@@ -41,7 +43,7 @@ impl Progress {
 
     /// Prints to stderr with the spinner out of the way.
     pub fn print(&self, text: &str) {
-        self.bar.suspend(|| eprint!("{text}"));
+        self.bar.suspend(|| say::to_stderr(text));
     }
 
     /// Takes the spinner off the screen, once and for all.

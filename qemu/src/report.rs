@@ -1,45 +1,45 @@
 //! The figures of a run.
 
-use std::io::Write;
-
 use serde_json::{Value, json};
 
-use crate::Outcome;
 use crate::options::{MachineKind, RunArgs};
 use crate::resolved::Resolved;
+use crate::say::{print, say};
+use crate::{Outcome, Result};
 
 /// Prints what the user wants to know after the machine has ended: with `--json` the figures as JSON lines on
 /// stdout; for the tour also how long the way to `main` took.
-pub fn report(args: &RunArgs, resolved: &Resolved, program: &str, outcome: &Outcome) {
+///
+/// # Errors
+///
+/// The figures cannot be written.
+pub fn report(args: &RunArgs, resolved: &Resolved, program: &str, outcome: &Outcome) -> Result<()> {
     if program == "tour"
         && let Some(boot) = outcome.boot_to_main
     {
-        eprintln!(
-            "ringo: first line of main {:.3} s after QEMU was started",
-            boot.as_secs_f64()
-        );
+        let seconds = boot.as_secs_f64();
+        say(format_args!(
+            "first line of main {seconds:.3} s after QEMU was started"
+        ));
     }
     if let Some(line) = disk_line(outcome) {
-        eprintln!("ringo: {line}");
+        say(line);
     }
-    if args.json {
-        let mut out = std::io::stdout().lock();
-        if outcome.cut_line {
-            drop(writeln!(out)); // figures have lines of their own
-        }
-        let stats = outcome.events.iter().filter(|event| {
-            ["stats", "leaks"]
-                .map(Value::from)
-                .contains(&event["event"])
-        });
-        for line in stats
-            .cloned()
-            .chain([figures(args, resolved, program, outcome)])
-        {
-            // Nobody is left to tell that nobody reads this.
-            drop(writeln!(out, "{line}"));
-        }
+    if !args.json {
+        return Ok(());
     }
+    // Figures have lines of their own.
+    let mut text = if outcome.cut_line { "\n" } else { "" }.to_string();
+    let stats = outcome.events.iter().filter(|event| {
+        ["stats", "leaks"]
+            .map(Value::from)
+            .contains(&event["event"])
+    });
+    let figures = figures(args, resolved, program, outcome);
+    for line in stats.chain([&figures]) {
+        text += &format!("{line}\n");
+    }
+    print(&text)
 }
 
 /// The program's own count of its disk's requests beside QEMU's, if it has made some and lived to tell.

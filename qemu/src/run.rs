@@ -6,6 +6,7 @@ use crate::builder::{self, BuildOptions};
 use crate::options::{MachineKind, RunArgs};
 use crate::program::Program;
 use crate::resolved::Resolved;
+use crate::say::say;
 use crate::{Disk, HostMachine, Input, Machine, Outcome, Output, Result, Root};
 use crate::{accel, cpu_models, install, report, sys};
 
@@ -20,7 +21,7 @@ pub fn run(args: &RunArgs) -> Result<u8> {
         MachineKind::Qemu => on_qemu(&root, args, &resolved, &program)?,
         MachineKind::Host => on_host(&root, args, &resolved, &program)?,
     };
-    report::report(args, &resolved, program.name(), &outcome);
+    report::report(args, &resolved, program.name(), &outcome)?;
     Ok(outcome.exit)
 }
 
@@ -61,7 +62,7 @@ fn on_qemu(root: &Root, args: &RunArgs, resolved: &Resolved, program: &Program) 
     machine.timeout = args.timeout;
     machine.gdb = args.gdb;
     if args.gdb && args.timeout.is_some() {
-        eprintln!("ringo: --timeout is off while gdb has the machine");
+        say("--timeout is off while gdb has the machine");
     }
     machine.input = Input::PassThrough;
     machine.output = Output::PassThrough;
@@ -72,10 +73,10 @@ fn on_qemu(root: &Root, args: &RunArgs, resolved: &Resolved, program: &Program) 
 
 fn on_host(root: &Root, args: &RunArgs, resolved: &Resolved, program: &Program) -> Result<Outcome> {
     if let options @ [_, ..] = args.meaningless().as_slice() {
-        eprintln!(
-            "ringo: under --machine host this changes nothing: {}",
-            options.join(", ")
-        );
+        let options = options.join(", ");
+        say(format_args!(
+            "under --machine host this changes nothing: {options}"
+        ));
     }
     let executable = builder::build_program(root, program, true, &build_options(args))?;
     let mut machine = HostMachine::new(executable, program.name());

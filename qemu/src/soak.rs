@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::builder::{self, BuildOptions};
 use crate::numbers::{seed, whole};
 use crate::progress::Progress;
-use crate::{Disk, Failure, Machine, Outcome, Result, Root};
+use crate::{Disk, Failure, Machine, Outcome, Result, Root, say as words};
 
 /// A machine that takes longer has hung. They take seconds.
 const HUNG: Duration = Duration::from_secs(180);
@@ -162,7 +162,7 @@ fn say(args: &SoakArgs, progress: &Progress, outcome: &Outcome, what: &str, seed
     let seconds = outcome.wall.as_secs_f64();
     if outcome.exit != 0 {
         progress.clear();
-        eprint!("{}", failure(outcome, what, &again(seed, args.smp)))
+        words::to_stderr(&failure(outcome, what, &again(seed, args.smp)))
     }
     if args.json {
         let line = json!({

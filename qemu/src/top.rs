@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::failure::Doing;
 use crate::numbers::whole;
 use crate::runtime::{Known, running};
+use crate::say::{print, say};
 use crate::which::{NONE_RUNS, choose, others};
 use crate::{Failure, Result, estate};
 
@@ -61,10 +62,12 @@ fn interval(text: &str) -> std::result::Result<Duration, String> {
 pub fn top(args: &TopArgs) -> Result<u8> {
     let all = running();
     if args.list {
-        all.iter()
-            .for_each(|known| println!("{:>8}  {}", known.number, known.program));
+        let lines = all
+            .iter()
+            .map(|known| format!("{:>8}  {}\n", known.number, known.program));
+        print(&lines.collect::<String>())?;
         if all.is_empty() {
-            eprintln!("ringo: {NONE_RUNS}");
+            say(NONE_RUNS);
         }
         return Ok(0);
     }
@@ -74,7 +77,7 @@ pub fn top(args: &TopArgs) -> Result<u8> {
     let on_terminal = std::io::stdout().is_terminal() && !args.json;
     // On a terminal it stands in each picture, since each wipes the last.
     if let (false, Some(others)) = (on_terminal, &others) {
-        eprintln!("ringo: {others}");
+        say(others);
     }
     let times = args
         .count
@@ -84,7 +87,7 @@ pub fn top(args: &TopArgs) -> Result<u8> {
     while times.is_none_or(|times| done < times) {
         let frame = Frame::take(&glass, before, args.interval, || known.is_running())?;
         if !known.is_running() {
-            eprintln!("ringo: {} has ended", known.program);
+            say(format_args!("{} has ended", known.program));
             return Ok(0);
         }
         let text = if args.json {

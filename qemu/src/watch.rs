@@ -12,6 +12,7 @@ use crate::forward::Followed;
 use crate::launch::Running;
 use crate::observe::Place;
 use crate::qmp::{Monitor, MonitorEvent};
+use crate::say::say;
 use crate::streams::Told;
 use crate::{Forward, Machine, Net, postmortem};
 
@@ -46,7 +47,7 @@ impl Seen {
     /// Takes down that the output cannot be written. Whoever reads has had enough, and knows; anything else has to be said.
     pub fn output_gone(&mut self, error: &io::Error) {
         if !self.output_gone && error.kind() != io::ErrorKind::BrokenPipe {
-            eprintln!("ringo: cannot write the output: {error}");
+            say(format_args!("cannot write the output: {error}"));
         }
         self.output_gone = true;
     }

@@ -194,6 +194,21 @@ fn output_gone() -> Result<(), String> {
     Ok(())
 }
 
+/// Nobody reads the line about what is wrong: the status is the same, and the tool does not fail itself.
+fn errors_unread() -> Result<(), String> {
+    let name = "bad input::errors unread";
+    let run = run_runner("bad input", name, &["helo"], |mut c| {
+        if let Ok((_, to)) = std::io::pipe() {
+            c.stderr(to);
+        }
+        c
+    })?;
+    let status = run.status;
+    (status == Some(1))
+        .then_some(())
+        .ok_or(format!("status {status:?}"))
+}
+
 /// A file of this run's own.
 fn scratch(name: &str, content: &str) -> Result<PathBuf, String> {
     let folder = root().target().join("bad_input");
@@ -261,7 +276,8 @@ pub fn trials() -> Vec<Trial> {
             })
         })
         .collect();
-    let more: [(&str, Check); 7] = [
+    let more: [(&str, Check); 8] = [
+        ("errors unread", errors_unread),
         ("options of the other machine", of_the_other_machine),
         ("output gone", output_gone),
         ("a forwarded port that is taken", taken_port),
