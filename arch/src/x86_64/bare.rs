@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use x86_64::instructions::port::PortWriteOnly;
 
 pub use super::apic::msi_message;
+pub use super::fence::fence_devices;
 pub use super::paging::{
     NoFrames, PageFlags, direct, init_paging, kernel_image_phys, map_pages, readable,
 };

@@ -28,6 +28,7 @@ mod entropy;
 mod exit;
 mod explain;
 mod features;
+mod fence;
 mod gdt;
 mod irq;
 mod kstack;

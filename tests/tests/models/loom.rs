@@ -332,6 +332,16 @@ pub const MUTANTS: &[Mutant] = &[
         DEADLOCK,
     ),
     (
+        "late_kick_no_fence",
+        "virtqueue::late_kick_with_event_index",
+        DEADLOCK,
+    ),
+    (
+        "late_kick_from_published",
+        "virtqueue::late_kick_with_event_index",
+        DEADLOCK,
+    ),
+    (
         "pop_relaxed",
         "virtqueue::interrupt_with_flags",
         "it keeps to the rules",

@@ -73,9 +73,13 @@ impl<B: Bell> Receiver<B> {
         Ok(n)
     }
 
-    /// Asks for an interrupt at the next frame. True: one is there already.
+    /// Asks for an interrupt at the next frame, and makes sure that the device knows of its buffers (I-LATE). True: a frame is there
+    /// already.
     #[must_use = "for a frame that has come there may be no interrupt"]
     pub fn listen(&mut self) -> bool {
+        if self.pool.queue.wants_late_kick() {
+            self.bell.ring()
+        }
         self.pool.queue.interrupts_on()
     }
 

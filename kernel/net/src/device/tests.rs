@@ -369,3 +369,37 @@ fn a_card_that_breaks_the_rules_is_done_with() {
         assert_eq!(came.map(drop), wanted);
     }
 }
+
+/// I-LATE: a device that asked for a kick in the very moment at which the driver looked is kicked before the driver rests; once.
+#[test]
+fn a_wish_that_was_overlooked_is_seen_before_rest() {
+    for event_idx in [ALL, ALL & !(1 << 29)] {
+        let (fake, mut nic) = running(event_idx);
+        let kicks_off = |i: usize| fake.0.borrow_mut().rings[i].as_mut().unwrap().kicks_off();
+        // As if it had looked before the index reached it.
+        let rests = |i: usize| {
+            fake.0.borrow_mut().rings[i].as_mut().unwrap().kicks_on();
+        };
+        let kicks = |i: usize| fake.0.borrow().kicks[i];
+
+        kicks_off(1);
+        assert!(nic.transmitter.send(60, None, |b| b.fill(1)).unwrap());
+        let before = kicks(1);
+        nic.transmitter.flush();
+        assert_eq!(kicks(1), before, "it wants none");
+        rests(1);
+        nic.transmitter.settle();
+        nic.transmitter.settle();
+        assert_eq!(kicks(1), before + 1);
+
+        while put(&fake, 0, &[7; 60]) {}
+        kicks_off(0);
+        let before = kicks(0);
+        assert_eq!(nic.receiver.receive(100, |_| ()).unwrap(), 8);
+        assert_eq!(kicks(0), before, "it wants none");
+        rests(0);
+        let _ = nic.receiver.listen();
+        let _ = nic.receiver.listen();
+        assert_eq!(kicks(0), before + 1)
+    }
+}

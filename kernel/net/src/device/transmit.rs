@@ -58,6 +58,13 @@ impl<B: Bell> Transmitter<B> {
         }
     }
 
+    /// Makes sure that the device knows of all frames that were let go (I-LATE): for who does not look again soon.
+    pub fn settle(&mut self) {
+        if self.pool.queue.wants_late_kick() {
+            self.bell.ring()
+        }
+    }
+
     /// Takes back the buffers of frames that have gone.
     ///
     /// # Errors

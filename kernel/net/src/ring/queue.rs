@@ -28,6 +28,13 @@ pub struct Used {
     pub len: u32,
 }
 
+/// A full fence as devices see it, also where the emulator leaves fences out.
+fn fence_devices() {
+    fence(SeqCst);
+    #[cfg(ringo_kernel)]
+    arch::bare::fence_devices()
+}
+
 /// Too few free descriptors for the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
@@ -97,6 +104,8 @@ pub struct Queue {
     published: u16,
     /// The used index: chains taken back.
     taken: u16,
+    /// I-LATE: of the chains published after this one it is not sure that the device was told, if it wanted to be.
+    sure: u16,
     broken: Option<Broken>,
 }
 
@@ -120,6 +129,7 @@ impl Queue {
             added: 0,
             published: 0,
             taken: 0,
+            sure: 0,
             broken: None,
         }
     }
@@ -184,28 +194,69 @@ impl Queue {
     /// Shows the device all chains added since the last time. True: it wants to be told of them (a kick).
     #[must_use = "a device that wants to be told waits for it"]
     pub fn publish(&mut self) -> bool {
+        self.publish_and(|| {
+            if !mutant("kick_no_fence") {
+                fence(SeqCst) // I-DEKKER: pairs with the device's, before its last look at the index
+            }
+        })
+    }
+
+    /// The same on a machine whose fences do nothing.
+    #[cfg(ringo_loom)]
+    pub fn publish_unfenced(&mut self) -> bool {
+        self.publish_and(|| ())
+    }
+
+    fn publish_and(&mut self, fence: impl FnOnce()) -> bool {
         if self.added == self.published {
             return false;
         }
         for head in self.hidden.drain(..) {
             self.own[usize::from(head)].out = true
         }
-        let old = core::mem::replace(&mut self.published, self.added);
+        self.published = self.added;
         self.area
             .avail_idx
             .store(self.added, order("publish_relaxed", Release)); // pairs with the device's load of it: it sees entries and descriptors
-        if !mutant("kick_no_fence") {
-            fence(SeqCst) // I-DEKKER: pairs with the device's, before its last look at the index
+        fence();
+        self.wants_kick()
+    }
+
+    /// I-LATE: does the device wait for a kick that [`Queue::publish`] did not see it wish for? To be asked before nobody looks at the
+    /// ring for long.
+    #[must_use = "a device that wants to be told waits for it"]
+    pub fn wants_late_kick(&mut self) -> bool {
+        if self.sure == self.published {
+            return false;
         }
-        if self.event_idx {
+        if !mutant("late_kick_no_fence") {
+            fence_devices() // I-DEKKER, as in `publish`
+        }
+        let wants = self.wants_kick();
+        self.sure = self.published;
+        wants
+    }
+
+    /// Has what was published passed the place at which the device asks to be told? All of it that it may not have been told of:
+    /// what came back it has seen.
+    fn wants_kick(&mut self) -> bool {
+        let old = match self.published.wrapping_sub(self.taken) {
+            out if self.published.wrapping_sub(self.sure) > out => self.taken,
+            _ => self.sure,
+        };
+        let wants = if self.event_idx {
             let event = self.area.avail_event.load(Relaxed);
-            if mutant("kick_by_equality") {
-                return self.added == event.wrapping_add(1);
+            match mutant("kick_by_equality") {
+                true => self.published == event.wrapping_add(1),
+                false => need_event(event, self.published, old),
             }
-            need_event(event, self.added, old)
         } else {
-            self.area.used_flags.load(Relaxed) & NO_NOTIFY == 0
+            self.published != old && self.area.used_flags.load(Relaxed) & NO_NOTIFY == 0
+        };
+        if wants || mutant("late_kick_from_published") {
+            self.sure = self.published
         }
+        wants
     }
 
     /// Takes back a chain that the device is done with.
@@ -276,7 +327,7 @@ impl Queue {
             self.area.avail_flags.store(0, Relaxed)
         }
         if !mutant("rearm_no_fence") {
-            fence(SeqCst) // I-DEKKER: pairs with the device's, before it looks whether we want to be told
+            fence_devices() // I-DEKKER: pairs with the device's, before it looks whether we want to be told
         }
         !mutant("rearm_no_recheck") && self.area.used_idx.load(Relaxed) != self.taken
     }

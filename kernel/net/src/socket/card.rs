@@ -63,13 +63,15 @@ impl<B: Bell> Card<B> {
         }
     }
 
-    /// From here on it interrupts when a frame has come, or when one has gone and somebody waits for that. True: one has.
+    /// From here on it interrupts when a frame has come, or when one has gone and somebody waits for that; and it has been told of
+    /// all frames (I-LATE). True: one has come or gone.
     pub(super) fn listen(&self) -> bool {
         if self.is_broken() {
             return false; // a broken ring never rests
         }
         let came = self.receiver.lock().listen();
         let mut sender = self.sender.lock();
+        sender.transmitter.settle();
         came || sender.full && sender.transmitter.listen()
     }
 
@@ -96,6 +98,7 @@ impl<B: Bell> Card<B> {
         if let Err(error) = sender.transmitter.reclaim() {
             self.say_broken(&error)
         }
+        sender.transmitter.settle();
         self.is_broken() || sender.transmitter.under_way() == 0
     }
 
