@@ -240,6 +240,15 @@ fn what_cannot_start_is_a_line() {
         line.starts_with("QEMU did not start: ") && line.contains("no-such-option"),
         "{line}"
     );
+    // QEMU finds out after its monitor has greeted, or before: both come.
+    let mut machine = guest.machine();
+    machine.cpu = "max,+nosuch".into();
+    for _ in 0..8 {
+        let failure = machine.run().unwrap_err();
+        assert_eq!(failure.status, 1);
+        let wanted = "QEMU did not start: Property 'max-x86_64-cpu.nosuch' not found";
+        assert_eq!(failure.line, wanted);
+    }
     let no_elf = Machine::new("/etc/passwd".into(), "x")
         .run()
         .unwrap_err()
