@@ -202,6 +202,10 @@ pub fn cases() -> Vec<Case> {
             .smp(4)
             .mode(NO_NET)
             .peer(|wire| storm::storms(wire, 5)),
+        serve("all kicks and interrupts lost")
+            .word("point=net.kick:lose,net.interrupt:lose")
+            .smp(2)
+            .peer(storm::unheard),
         web::web(2, Board::Q35),
     ]
 }

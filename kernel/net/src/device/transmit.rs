@@ -53,16 +53,23 @@ impl<B: Bell> Transmitter<B> {
 
     /// Lets all frames go.
     pub fn flush(&mut self) {
-        if self.pool.queue.publish() {
+        if self.pool.queue.publish() && !trace::lost!("net.kick") {
             self.bell.ring()
         }
     }
 
     /// Makes sure that the device knows of all frames that were let go (I-LATE): for who does not look again soon.
     pub fn settle(&mut self) {
-        if self.pool.queue.wants_late_kick() {
+        if self.pool.queue.wants_late_kick() && !trace::lost!("net.kick") {
             self.bell.ring()
         }
+    }
+
+    /// Lets all frames go and tells the device of them, whether it wants to be told or not.
+    pub fn remind(&mut self) {
+        // What it says is of no account here.
+        let _ = self.pool.queue.publish();
+        self.bell.ring()
     }
 
     /// Takes back the buffers of frames that have gone.

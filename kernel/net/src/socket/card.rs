@@ -2,18 +2,25 @@
 //!
 //! **I-FULL** Who was told that there is no room is told of room: the transmitter is asked to interrupt before `full` is set, under
 //! its lock, and the netpoller looks at `full` on each visit.
+//!
+//! **I-WATCH** Whatever is lost between driver and device, a kick or an interrupt, nothing rests for longer than [`WATCH_NS`]: so often
+//! the netpoller is visited, by an idle CPU too, and the device told of all that it has. Rings lose nothing by that, and a device whose
+//! event index was passed unseen would else be silent for 65,536 buffers (Linux: `dev_watchdog`).
 
 use crate::device::{Bell, Checksum, Error, Frame, Offers, Receiver, Transmitter};
-use crate::stack::{self, Ready};
+use crate::stack::{self, NEVER, Ready};
 use alloc::sync::Arc;
 #[cfg(ringo_kernel)]
 use base::Rank;
 use base::SpinLock;
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use sched::netpoll::{Mode, PollDesc, ReadyList};
 
 /// Frames that one visit takes at most: others want the CPU too.
 const BUDGET: usize = 64;
+
+/// I-WATCH: twice a second, which costs an idle machine nothing that could be measured.
+const WATCH_NS: u64 = 500_000_000;
 
 /// A card's two halves.
 pub(super) struct Card<B: Bell> {
@@ -21,6 +28,8 @@ pub(super) struct Card<B: Bell> {
     sender: SpinLock<Sender<B>>,
     /// It has broken the rules, and is given up.
     broken: AtomicBool,
+    /// I-WATCH: when that is due. Relaxed: the netpoller's alone to write.
+    watch_ns: AtomicU64,
     pub(super) mac: [u8; 6],
     pub(super) offers: Offers,
 }
@@ -49,6 +58,7 @@ impl<B: Bell> Card<B> {
                 },
             ),
             broken: AtomicBool::new(false),
+            watch_ns: AtomicU64::new(0),
             mac,
             offers,
         }
@@ -69,10 +79,36 @@ impl<B: Bell> Card<B> {
         if self.is_broken() {
             return false; // a broken ring never rests
         }
-        let came = self.receiver.lock().listen();
+        let lost = trace::lost!("net.interrupt");
+        let came = {
+            let mut receiver = self.receiver.lock();
+            let came = receiver.listen();
+            if lost {
+                receiver.ignore()
+            }
+            came && !lost
+        };
         let mut sender = self.sender.lock();
         sender.transmitter.settle();
-        came || sender.full && sender.transmitter.listen()
+        came || !lost && sender.full && sender.transmitter.listen()
+    }
+
+    /// I-WATCH: tells the device of all that it has, if that is due.
+    pub(super) fn watch(&self, now_ns: u64) {
+        if now_ns < self.watch_ns() {
+            return;
+        }
+        self.watch_ns.store(now_ns + WATCH_NS, Relaxed);
+        self.receiver.lock().remind();
+        self.sender.lock().transmitter.remind()
+    }
+
+    /// When that is due.
+    pub(super) fn watch_ns(&self) -> u64 {
+        if self.is_broken() {
+            return NEVER;
+        }
+        self.watch_ns.load(Relaxed)
     }
 
     /// Somebody waits for room, and there is some.

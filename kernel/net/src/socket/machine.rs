@@ -16,7 +16,7 @@ use super::card::{Card, Out};
 use super::lease::Waiters;
 use super::lookup::Flights;
 use super::wire::{Bell, memory_bytes, open, seed};
-use crate::stack::{Config, Stack, tcp};
+use crate::stack::{Config, NEVER, Stack, tcp};
 use base::PreemptGuard;
 use core::net::{Ipv4Addr, SocketAddrV4};
 use csp::sync::{Mutex, OnceLock};
@@ -134,6 +134,7 @@ impl Poller for Machine {
         let now_ns = sched::machine_now_ns();
         let mut out = Out::new(self.card.as_ref(), list);
         if let Some(card) = &self.card {
+            card.watch(now_ns);
             card.receive(|frame| {
                 self.stack
                     .input(frame.bytes, frame.checked, now_ns, &mut out)
@@ -161,7 +162,8 @@ impl Poller for Machine {
     }
 
     fn next_deadline_ns(&self) -> u64 {
-        self.stack.next_deadline_ns()
+        let watch_ns = self.card.as_ref().map_or(NEVER, Card::watch_ns);
+        self.stack.next_deadline_ns().min(watch_ns)
     }
 
     fn has_device(&self) -> bool {

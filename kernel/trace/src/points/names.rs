@@ -25,6 +25,9 @@ pub const NAMES: &[&str] = &[
     "syscall.enter",
     "syscall.exit",
     "handoff.p",
+    // The network card: what tells it of buffers, and what it would tell us, can both be lost.
+    "net.kick",
+    "net.interrupt",
     // Ends: after the G's value is stored and before its joiner is told.
     "goexit.settle",
     // A fatal report is out, and the machine is about to end.

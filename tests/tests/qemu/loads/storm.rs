@@ -2,12 +2,12 @@
 //! none should have, pauses between them of any length; nobody reads meanwhile. Whatever is lost in them, the machine answers
 //! afterwards: each time to ARP, now and then to a client.
 
-use super::{ECHO, IP, Load, hung};
+use super::{CONTROL, ECHO, IP, Load, hung};
 use crate::env;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
-use tests::peer::{Segment, Wire, arp_request, datagram, ethernet};
+use tests::peer::{Peer, Segment, Setup, Wire, arp_request, datagram, ethernet};
 
 /// Storms on a machine.
 const STORMS: u64 = 60;
@@ -29,6 +29,23 @@ pub fn storms(wire: Wire, seed: u64) -> Result<(), String> {
         }
         Ok(())
     })
+}
+
+/// A machine that nobody hears and that hears nobody, but for its looks at the card twice a second: it gets its address, takes a
+/// connection, and ends as it is told.
+pub fn unheard(wire: Wire) -> Result<(), String> {
+    let mut peer = Peer::new(wire, Setup::default());
+    peer.serve_dhcp(IP);
+    let begin = Instant::now();
+    let control = loop {
+        match peer.connect(CONTROL) {
+            Err(why) if why.contains("refused") && begin.elapsed() < hung() => {}
+            done => break done?,
+        }
+    };
+    peer.send_all(control, b"e")?;
+    drop(peer.finish(control));
+    Ok(())
 }
 
 /// From here on what the machine answers to ARP goes into the channel, and all that does not concern a client of ours nowhere.
