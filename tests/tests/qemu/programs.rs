@@ -19,16 +19,19 @@ const FILES: &[(&str, &[&str], i32, &str)] = &[
     ),
 ];
 
-const MACHINES: &[&[&str]] = &[
-    &["--smp", "1"],
-    &["--smp", "4"],
-    &["--machine", "host", "--smp", "2"],
-];
+const MACHINES: &[&[&str]] = &[&["--smp", "1"], &["--smp", "4"]];
 
 /// Demos, options and the exit status.
 const DEMOS: &[(&str, &[&str], i32, &str)] = &[
     ("hello", &["--smp", "4"], 0, ""),
     ("pingpong", &["--smp", "2"], 0, ""),
+    ("sieve", &["--machine", "host", "--", "300"], 0, ""),
+    (
+        "deadlock",
+        &["--machine", "host"],
+        2,
+        "all goroutines are asleep - deadlock!",
+    ),
     ("sieve", &["--smp", "2", "--", "300"], 0, ""),
     ("producer_consumer", &["--smp", "2"], 0, ""),
     ("steal", &["--smp", "2"], 0, ""),
@@ -145,9 +148,14 @@ pub fn trials() -> Vec<Trial> {
         }
     }
     for (name, options, exit, says) in DEMOS {
-        all.push(trial(format!("programs::demo {name}"), move || {
-            demo(name, options, *exit, says)
-        }));
+        let machine = match options.contains(&"host") {
+            true => ", host",
+            false => "",
+        };
+        all.push(trial(
+            format!("programs::demo {name}{machine}"),
+            move || demo(name, options, *exit, says),
+        ));
     }
     all
 }
