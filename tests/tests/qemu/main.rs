@@ -8,7 +8,7 @@
 //! | `RINGO_PEAK_GS=N` | goroutines of a peak of memory (8 000), ten times over |
 //! | `RINGO_PAIRS=N` | pairs of park and ready on a CPU (1 000 000), on 2 and 4 a part of that; a hundredth of them through a halt |
 //! | `RINGO_CONNECTIONS=N` | echo connections that stand at once (10 000) |
-//! | `RINGO_STORMS=N` | storms of frames on a machine (60) |
+//! | `RINGO_STORMS=N` | storms of frames on a machine (120) |
 //! | `RINGO_WRK_S=N` | seconds of each run of `wrk` (1) |
 //! | `RINGO_INJECTIONS=N` | injected calls that the registers test makes in all (1 000 000) |
 

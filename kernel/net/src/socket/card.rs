@@ -105,7 +105,7 @@ impl<B: Bell> Card<B> {
 
     /// When that is due.
     pub(super) fn watch_ns(&self) -> u64 {
-        if self.is_broken() {
+        if self.is_broken() || trace::lost!("net.watch") {
             return NEVER;
         }
         self.watch_ns.load(Relaxed)

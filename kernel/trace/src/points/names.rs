@@ -25,7 +25,8 @@ pub const NAMES: &[&str] = &[
     "syscall.enter",
     "syscall.exit",
     "handoff.p",
-    // The network card: what tells it of buffers, and what it would tell us, can both be lost.
+    // The network card: what tells it of buffers, what it would tell us, and the look that makes up for both can be lost.
+    "net.watch",
     "net.kick",
     "net.interrupt",
     // Ends: after the G's value is stored and before its joiner is told.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tests::peer::{Peer, Segment, Setup, Wire, arp_request, datagram, ethernet};
 
 /// Storms on a machine.
-const STORMS: u64 = 60;
+const STORMS: u64 = 120;
 /// Frames of the longest.
 const LONGEST: u32 = 700;
 
