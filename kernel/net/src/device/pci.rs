@@ -155,6 +155,7 @@ impl PciTransport {
 }
 
 /// Where a queue's kicks go.
+#[derive(Clone, Copy)]
 pub struct PciBell {
     at: Registers,
     queue: u16,

@@ -30,6 +30,7 @@ struct Card {
 #[derive(Clone)]
 struct Fake(Rc<RefCell<Card>>);
 
+#[derive(Clone)]
 struct FakeBell(Fake, u16);
 
 impl Bell for FakeBell {

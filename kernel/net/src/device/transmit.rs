@@ -53,9 +53,16 @@ impl<B: Bell> Transmitter<B> {
 
     /// Lets all frames go.
     pub fn flush(&mut self) {
-        if self.pool.queue.publish() && !trace::lost!("net.kick") {
-            self.bell.ring()
+        if let Some(bell) = self.publish() {
+            bell.ring()
         }
+    }
+
+    /// Shows the device all frames. The caller has to ring the bell, if there is one: the device waits for that.
+    #[must_use = "a device that wants to be told waits for it"]
+    pub fn publish(&mut self) -> Option<B> {
+        let wanted = self.pool.queue.publish() && !trace::lost!("net.kick");
+        wanted.then(|| self.bell.clone())
     }
 
     /// Makes sure that the device knows of all frames that were let go (I-LATE): for who does not look again soon.

@@ -23,7 +23,7 @@ pub struct QueueSetup {
 }
 
 /// Tells the device of one queue that there is something in it.
-pub trait Bell {
+pub trait Bell: Clone {
     /// A kick.
     fn ring(&self);
 }
