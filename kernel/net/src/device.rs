@@ -11,9 +11,12 @@
 //!   refill: one kick
 //! ```
 //!
+//! A device may have several such pairs: then what comes for a flow comes by the pair by which the flow's last frame went.
+//!
 //! The halves share nothing, so each can have a lock of its own. Nothing here waits: an interrupt says when to look again
 //! (`listen`), and who listens is the layer above.
 
+mod control;
 mod dma;
 mod error;
 #[cfg(ringo_kernel)]
@@ -39,7 +42,7 @@ pub use header::Checksum;
 #[cfg(ringo_kernel)]
 pub use pci::{PciBell, PciTransport, find};
 pub use receive::{Frame, Receiver};
-pub use start::{Nic, Offers, start};
+pub use start::{Nic, Offers, Pair, start, start_with};
 pub use transmit::Transmitter;
 pub use transport::{Bell, QueueSetup, Transport};
 

@@ -82,6 +82,8 @@ pub(crate) struct Net<'a, U> {
     pub stack: &'a Stack<U>,
     pub now_ns: u64,
     pub out: &'a mut dyn Out<U>,
+    /// The card's queue that what is sent goes by, where that is not the caller's matter.
+    pub queue: Option<u16>,
 }
 
 impl<U> Stack<U> {
@@ -180,6 +182,7 @@ impl<U> Stack<U> {
             stack: self,
             now_ns,
             out,
+            queue: None,
         }
     }
 }

@@ -198,6 +198,10 @@ impl Transport for PciTransport {
         self.common.read(QUEUE_SIZE)
     }
 
+    fn interrupts(&self) -> u16 {
+        (self.interrupts.bytes() / ENTRY_BYTES) as u16
+    }
+
     unsafe fn start_queue(&mut self, queue: u16, setup: &QueueSetup) -> bool {
         self.common.write(QUEUE_SELECT, queue);
         self.common.write(QUEUE_SIZE, setup.size);

@@ -1,23 +1,26 @@
 //! From a device on the bus to one that runs (virtio 1.2, 3.1.1).
 
+use super::control::Control;
 use super::pool::Pool;
 use super::transport::{ACKNOWLEDGE, DRIVER, DRIVER_OK, FAILED, FEATURES_OK};
-use super::{Error, Memory, QueueSetup, Receiver, Transmitter, Transport, dma};
+use super::{Bell, Error, Memory, QueueSetup, Receiver, Transmitter, Transport, dma};
 use crate::ring::Queue;
+use alloc::vec::Vec;
 use base::Rng;
 
 /// Feature bits (virtio 1.2, 5.1.3 and 6).
 const CSUM: u64 = 1 << 0;
 const GUEST_CSUM: u64 = 1 << 1;
 const MAC: u64 = 1 << 5;
+const CTRL_VQ: u64 = 1 << 17;
+const MQ: u64 = 1 << 22;
 const EVENT_IDX: u64 = 1 << 29;
 const VERSION_1: u64 = 1 << 32;
 /// Those that we can do without.
 const WELCOME: u64 = CSUM | GUEST_CSUM | EVENT_IDX;
 
-/// Queues of the first pair.
-const RECEIVE: u16 = 0;
-const TRANSMIT: u16 = 1;
+/// Where the configuration says how many pairs there may be (5.1.4).
+const PAIRS_AT: usize = 8;
 /// Descriptors of a queue at most: more hide a driver that is too slow.
 const QUEUE_MOST: u16 = 256;
 /// Looks at a device that resets.
@@ -32,6 +35,16 @@ pub struct Offers {
     pub checks_checksums: bool,
     /// It takes part in the event index: few kicks, few interrupts.
     pub event_idx: bool,
+    /// Pairs of queues that it has and that are used.
+    pub pairs: u16,
+}
+
+/// Two queues.
+pub struct Pair<B: Bell> {
+    /// Frames that come.
+    pub receiver: Receiver<B>,
+    /// Frames that go.
+    pub transmitter: Transmitter<B>,
 }
 
 /// A device that runs.
@@ -44,21 +57,37 @@ pub struct Nic<T: Transport> {
     pub receiver: Receiver<T::Bell>,
     /// Frames that go.
     pub transmitter: Transmitter<T::Bell>,
+    /// Those of the other pairs.
+    pub more: Vec<Pair<T::Bell>>,
     /// Its registers.
     pub transport: T,
 }
 
-/// Starts the device. Interrupts: entry 0 for what came, entry 1 for what has gone; both are off until somebody listens.
+/// Starts the device with one pair of queues. Interrupts: entry 0 for what came, entry 1 for what has gone; both are off until somebody
+/// listens.
 ///
 /// # Errors
 /// It is not one that this driver knows, or there is no memory; it is then given up.
-pub fn start<T: Transport, M: Memory>(mut transport: T) -> Result<Nic<T>, Error> {
-    match begin::<T, M>(&mut transport) {
-        Ok((mac, offers, receiver, transmitter)) => Ok(Nic {
+pub fn start<T: Transport, M: Memory>(transport: T) -> Result<Nic<T>, Error> {
+    start_with::<T, M>(transport, 1)
+}
+
+/// As [`start`], with several pairs, if the device has them and an interrupt for each queue; `pairs` at most. Pair `i` has the interrupts
+/// `2 i` and `2 i + 1`, and the device puts what comes for a flow into the pair by which the flow's last frame went.
+///
+/// # Errors
+/// As [`start`].
+///
+/// # Panics
+/// If `pairs` is 0.
+pub fn start_with<T: Transport, M: Memory>(mut transport: T, pairs: u16) -> Result<Nic<T>, Error> {
+    match begin::<T, M>(&mut transport, pairs) {
+        Ok((mac, offers, first, more)) => Ok(Nic {
             mac,
             offers,
-            receiver,
-            transmitter,
+            receiver: first.receiver,
+            transmitter: first.transmitter,
+            more,
             transport,
         }),
         Err(error) => {
@@ -69,9 +98,10 @@ pub fn start<T: Transport, M: Memory>(mut transport: T) -> Result<Nic<T>, Error>
     }
 }
 
-type Parts<B> = ([u8; 6], Offers, Receiver<B>, Transmitter<B>);
+type Parts<B> = ([u8; 6], Offers, Pair<B>, Vec<Pair<B>>);
 
-fn begin<T: Transport, M: Memory>(t: &mut T) -> Result<Parts<T::Bell>, Error> {
+fn begin<T: Transport, M: Memory>(t: &mut T, pairs_most: u16) -> Result<Parts<T::Bell>, Error> {
+    assert!(pairs_most > 0, "a card without queues");
     reset(t)?;
     t.set_status(ACKNOWLEDGE);
     t.set_status(ACKNOWLEDGE | DRIVER);
@@ -79,26 +109,66 @@ fn begin<T: Transport, M: Memory>(t: &mut T) -> Result<Parts<T::Bell>, Error> {
     if offered & VERSION_1 == 0 {
         return Err(Error::Unusable("it is no virtio 1 device"));
     }
-    let wanted = offered & (WELCOME | MAC) | VERSION_1;
+    let (has, pairs) = pairs(t, offered, pairs_most);
+    let several = if pairs > 1 { MQ | CTRL_VQ } else { 0 };
+    let wanted = offered & (WELCOME | MAC) | several | VERSION_1;
     t.set_driver_features(wanted);
     t.set_status(ACKNOWLEDGE | DRIVER | FEATURES_OK);
     if t.status() & FEATURES_OK == 0 {
         return Err(Error::Unusable("it offers features and does not take them"));
     }
-    let offers = Offers {
+    let mut offers = Offers {
         sends_checksums: wanted & CSUM != 0,
         checks_checksums: wanted & GUEST_CSUM != 0,
         event_idx: wanted & EVENT_IDX != 0,
+        pairs,
     };
     let mac = mac(t, wanted)?;
-    let (pool, bell) = queue::<T, M>(t, RECEIVE, offers)?;
-    let mut receiver = Receiver::new(pool, bell);
-    let (pool, bell) = queue::<T, M>(t, TRANSMIT, offers)?;
-    let transmitter = Transmitter::new(pool, bell);
+    let mut first = pair::<T, M>(t, 0, offers)?;
+    let mut more = Vec::new();
+    for i in 1..pairs {
+        more.push(pair::<T, M>(t, i, offers)?)
+    }
+    // Behind all pairs that the device has, used or not (5.1.2).
+    let control = match pairs {
+        1 => None,
+        _ => Some(Control::new::<T, M>(t, 2 * has, offers.event_idx)?),
+    };
     t.set_status(ACKNOWLEDGE | DRIVER | FEATURES_OK | DRIVER_OK);
     // Only from here on may the device be kicked.
-    receiver.refill();
-    Ok((mac, offers, receiver, transmitter))
+    first.receiver.refill();
+    if control.is_some_and(|mut control| !control.use_pairs(pairs)) {
+        log::warn!("network card: it does not use {pairs} pairs of queues, but one");
+        offers.pairs = 1;
+        more.clear()
+    }
+    more.iter_mut().for_each(|pair| pair.receiver.refill());
+    Ok((mac, offers, first, more))
+}
+
+/// How many pairs the device has, and how many of them are used: never several where it has one.
+fn pairs<T: Transport>(t: &T, offered: u64, most: u16) -> (u16, u16) {
+    let mut has = [0; 2];
+    let several = offered & MQ != 0 && offered & CTRL_VQ != 0 && t.config(PAIRS_AT, &mut has);
+    if !several {
+        return (1, 1);
+    }
+    let has = u16::from_le_bytes(has);
+    (has, has.min(most).min(t.interrupts() / 2).max(1))
+}
+
+fn pair<T: Transport, M: Memory>(
+    t: &mut T,
+    i: u16,
+    offers: Offers,
+) -> Result<Pair<T::Bell>, Error> {
+    let (pool, bell) = queue::<T, M>(t, 2 * i, offers)?;
+    let receiver = Receiver::new(pool, bell);
+    let (pool, bell) = queue::<T, M>(t, 2 * i + 1, offers)?;
+    Ok(Pair {
+        receiver,
+        transmitter: Transmitter::new(pool, bell),
+    })
 }
 
 fn reset<T: Transport>(t: &mut T) -> Result<(), Error> {

@@ -1,5 +1,7 @@
 //! The driver against a card made by hand.
 
+mod pairs;
+
 use super::transport::{ACKNOWLEDGE, DRIVER, DRIVER_OK, FAILED, FEATURES_OK};
 use super::*;
 use crate::ring::fake::{Chain, FakeDevice};
@@ -13,18 +15,36 @@ const MAC: [u8; 6] = [0x52, 0x54, 0, 1, 2, 3];
 const ALL: u64 = 0xffff_ffff_ffff;
 const VERSION_1: u64 = 1 << 32;
 
-/// The card: what its driver did to it, and its side of the two rings.
+/// The card: what its driver did to it, and its side of the rings.
 struct Card {
     features: u64,
     taken: u64,
     refuses: bool,
     statuses: Vec<u8>,
-    sizes: [u16; 2],
+    sizes: Vec<u16>,
+    /// Pairs that it has; with several, the queue behind them is the one for orders.
+    pairs: u16,
+    /// Orders, and whether it obeys them.
+    orders: Vec<Vec<u8>>,
+    obeys: bool,
     interrupts: u16,
     has_bells: bool,
     has_config: bool,
-    rings: [Option<FakeDevice>; 2],
-    kicks: [u64; 2],
+    rings: Vec<Option<FakeDevice>>,
+    kicks: Vec<u64>,
+}
+
+impl Card {
+    /// Looks into the queue for orders.
+    fn obey(&mut self) {
+        let ring = self.rings[2 * usize::from(self.pairs)].as_mut().unwrap();
+        while let Some(chain) = ring.take() {
+            self.orders.push(part(&chain, 0).to_vec());
+            part(&chain, 1)[0] = u8::from(!self.obeys);
+            ring.give(chain.head.into(), 1)
+        }
+        ring.publish();
+    }
 }
 
 #[derive(Clone)]
@@ -37,7 +57,10 @@ impl Bell for FakeBell {
     fn ring(&self) {
         let mut card = self.0.0.borrow_mut();
         assert_eq!(card.statuses.last(), Some(&15), "a kick before DRIVER_OK");
-        card.kicks[usize::from(self.1)] += 1
+        card.kicks[usize::from(self.1)] += 1;
+        if card.pairs > 1 && self.1 == 2 * card.pairs {
+            card.obey()
+        }
     }
 }
 
@@ -64,6 +87,9 @@ impl Transport for Fake {
     fn queue_most(&mut self, queue: u16) -> u16 {
         self.0.borrow().sizes[usize::from(queue)]
     }
+    fn interrupts(&self) -> u16 {
+        self.0.borrow().interrupts
+    }
     unsafe fn start_queue(&mut self, queue: u16, setup: &QueueSetup) -> bool {
         let mut card = self.0.borrow_mut();
         let offsets = Area::offsets(setup.size);
@@ -73,18 +99,20 @@ impl Transport for Fake {
         let area = unsafe { Area::at(setup.parts[0] as *mut u8, setup.size) };
         let event_idx = card.taken & 1 << 29 != 0;
         card.rings[usize::from(queue)] = Some(FakeDevice::new(area, event_idx));
-        setup.entry < card.interrupts
+        setup.entry < card.interrupts || setup.entry == 0xffff
     }
     fn bell(&mut self, queue: u16) -> Option<FakeBell> {
         let there = self.0.borrow().has_bells;
         there.then(|| FakeBell(self.clone(), queue))
     }
     fn config(&self, offset: usize, to: &mut [u8]) -> bool {
-        let there = self.0.borrow().has_config;
-        if there {
-            to.copy_from_slice(&MAC[offset..][..to.len()])
+        let card = self.0.borrow();
+        if card.has_config {
+            // Its address, its state, how many pairs there are.
+            let bytes = [&MAC[..], &[1, 0], &card.pairs.to_le_bytes()].concat();
+            to.copy_from_slice(&bytes[offset..][..to.len()])
         }
-        there
+        card.has_config
     }
 }
 
@@ -117,12 +145,15 @@ fn card(features: u64) -> Fake {
         taken: 0,
         refuses: false,
         statuses: Vec::new(),
-        sizes: [8, 4],
+        sizes: vec![8, 4],
+        pairs: 1,
+        orders: Vec::new(),
+        obeys: true,
         interrupts: 2,
         has_bells: true,
         has_config: true,
-        rings: [None, None],
-        kicks: [0; 2],
+        rings: vec![None, None],
+        kicks: vec![0; 2],
     })))
 }
 
@@ -141,10 +172,14 @@ fn part<'a>(chain: &Chain, i: usize) -> &'a mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(phys as *mut u8, len as usize) }
 }
 
-/// Puts a frame into the next buffer of the receiving ring. False: it has run dry.
+/// Puts a frame into the next buffer of the first receiving ring. False: it has run dry.
 fn put(fake: &Fake, flags: u8, frame: &[u8]) -> bool {
+    put_into(fake, 0, flags, frame)
+}
+
+fn put_into(fake: &Fake, queue: usize, flags: u8, frame: &[u8]) -> bool {
     let mut card = fake.0.borrow_mut();
-    let ring = card.rings[0].as_mut().unwrap();
+    let ring = card.rings[queue].as_mut().unwrap();
     let Some(chain) = ring.take() else {
         return false;
     };
@@ -157,10 +192,14 @@ fn put(fake: &Fake, flags: u8, frame: &[u8]) -> bool {
     true
 }
 
-/// What the driver has sent: header and frame.
+/// What the driver has sent by the first pair: header and frame.
 fn sent(fake: &Fake) -> Vec<(Vec<u8>, Vec<u8>)> {
+    sent_by(fake, 1)
+}
+
+fn sent_by(fake: &Fake, queue: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut card = fake.0.borrow_mut();
-    let ring = card.rings[1].as_mut().unwrap();
+    let ring = card.rings[queue].as_mut().unwrap();
     let mut all = Vec::new();
     while let Some(chain) = ring.take() {
         let bytes = part(&chain, 0);
@@ -208,8 +247,8 @@ fn gives_up_a_card_that_it_cannot_drive() {
     let cases: [(Change, &str); 7] = [
         (|c| c.features = ALL & !VERSION_1, "no virtio 1 device"),
         (|c| c.refuses = true, "does not take them"),
-        (|c| c.sizes = [0, 4], "lacks a queue"),
-        (|c| c.sizes = [8, 3], "lacks a queue"),
+        (|c| c.sizes = vec![0, 4], "lacks a queue"),
+        (|c| c.sizes = vec![8, 3], "lacks a queue"),
         (|c| c.interrupts = 1, "too few interrupts"),
         (|c| c.has_bells = false, "takes no kicks"),
         (|c| c.has_config = false, "has no address"),

@@ -42,6 +42,8 @@ pub trait Transport {
     fn set_driver_features(&mut self, features: u64);
     /// The most descriptors that a queue may have; 0: there is no such queue.
     fn queue_most(&mut self, queue: u16) -> u16;
+    /// Interrupts that it has.
+    fn interrupts(&self) -> u16;
     /// Starts a queue. False: the device has no interrupt for it.
     ///
     /// # Safety

@@ -1,4 +1,4 @@
-//! The card between stack and netpoller: who may touch which half, and what becomes of frames that find no room.
+//! The card between stack and netpoller: who may touch which half of which pair of queues, and what becomes of frames that find no room.
 //!
 //! **I-FULL** Who was told that there is no room is told of room: the transmitter is asked to interrupt before `full` is set, under
 //! its lock, and the netpoller looks at `full` on each visit.
@@ -7,8 +7,11 @@
 //! the netpoller is visited, by an idle CPU too, and the device told of all that it has. Rings lose nothing by that, and a device whose
 //! event index was passed unseen would else be silent for 65,536 buffers (Linux: `dev_watchdog`).
 
+#[cfg(ringo_kernel)]
+use crate::device::Pair;
 use crate::device::{Bell, Checksum, Error, Frame, Offers, Receiver, Transmitter};
 use crate::stack::{self, NEVER, Ready};
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 #[cfg(ringo_kernel)]
 use base::Rank;
@@ -22,16 +25,20 @@ const BUDGET: usize = 64;
 /// I-WATCH: twice a second, which costs an idle machine nothing that could be measured.
 const WATCH_NS: u64 = 500_000_000;
 
-/// A card's two halves.
+/// A card's pairs of queues, each half under a lock of its own.
 pub(super) struct Card<B: Bell> {
-    receiver: SpinLock<Receiver<B>>,
-    sender: SpinLock<Sender<B>>,
+    pairs: Box<[Queues<B>]>,
     /// It has broken the rules, and is given up.
     broken: AtomicBool,
     /// I-WATCH: when that is due. Relaxed: the netpoller's alone to write.
     watch_ns: AtomicU64,
     pub(super) mac: [u8; 6],
     pub(super) offers: Offers,
+}
+
+struct Queues<B: Bell> {
+    receiver: SpinLock<Receiver<B>>,
+    sender: SpinLock<Sender<B>>,
 }
 
 struct Sender<B: Bell> {
@@ -42,21 +49,19 @@ struct Sender<B: Bell> {
 
 impl<B: Bell> Card<B> {
     #[cfg(ringo_kernel)]
-    pub(super) fn new(
-        mac: [u8; 6],
-        offers: Offers,
-        receiver: Receiver<B>,
-        transmitter: Transmitter<B>,
-    ) -> Self {
-        Card {
-            receiver: SpinLock::new(Rank::NetReceiver, receiver),
+    pub(super) fn new(mac: [u8; 6], offers: Offers, pairs: impl Iterator<Item = Pair<B>>) -> Self {
+        let queues = |pair: Pair<B>| Queues {
+            receiver: SpinLock::new(Rank::NetReceiver, pair.receiver),
             sender: SpinLock::new(
                 Rank::NetDevice,
                 Sender {
-                    transmitter,
+                    transmitter: pair.transmitter,
                     full: false,
                 },
             ),
+        };
+        Card {
+            pairs: pairs.map(queues).collect(),
             broken: AtomicBool::new(false),
             watch_ns: AtomicU64::new(0),
             mac,
@@ -64,12 +69,19 @@ impl<B: Bell> Card<B> {
         }
     }
 
+    /// The pair of the caller's CPU.
+    fn near(&self) -> usize {
+        arch::cpu_id() % self.pairs.len()
+    }
+
     /// Calls `f` for some of the frames that have come.
-    pub(super) fn receive(&self, f: impl FnMut(Frame<'_>)) {
-        let mut receiver = self.receiver.lock();
-        receiver.ignore();
-        if let Err(error) = receiver.receive(BUDGET, f) {
-            self.say_broken(&error)
+    pub(super) fn receive(&self, mut f: impl FnMut(Frame<'_>)) {
+        for pair in &self.pairs {
+            let mut receiver = pair.receiver.lock();
+            receiver.ignore();
+            if let Err(error) = receiver.receive(BUDGET, &mut f) {
+                self.say_broken(&error)
+            }
         }
     }
 
@@ -80,17 +92,21 @@ impl<B: Bell> Card<B> {
             return false; // a broken ring never rests
         }
         let lost = trace::lost!("net.interrupt");
-        let came = {
-            let mut receiver = self.receiver.lock();
-            let came = receiver.listen();
-            if lost {
-                receiver.ignore()
-            }
-            came && !lost
-        };
-        let mut sender = self.sender.lock();
-        sender.transmitter.settle();
-        came || !lost && sender.full && sender.transmitter.listen()
+        let mut news = false;
+        for pair in &self.pairs {
+            news |= {
+                let mut receiver = pair.receiver.lock();
+                let came = receiver.listen();
+                if lost {
+                    receiver.ignore()
+                }
+                came && !lost
+            };
+            let mut sender = pair.sender.lock();
+            sender.transmitter.settle();
+            news |= !lost && sender.full && sender.transmitter.listen()
+        }
+        news
     }
 
     /// I-WATCH: tells the device of all that it has, if that is due.
@@ -99,8 +115,10 @@ impl<B: Bell> Card<B> {
             return;
         }
         self.watch_ns.store(now_ns + WATCH_NS, Relaxed);
-        self.receiver.lock().remind();
-        self.sender.lock().transmitter.remind()
+        for pair in &self.pairs {
+            pair.receiver.lock().remind();
+            pair.sender.lock().transmitter.remind()
+        }
     }
 
     /// When that is due.
@@ -113,29 +131,35 @@ impl<B: Bell> Card<B> {
 
     /// Somebody waits for room, and there is some.
     pub(super) fn has_room_again(&self) -> bool {
-        let mut sender = self.sender.lock();
-        if !sender.full {
-            return false;
+        let mut any = false;
+        for pair in &self.pairs {
+            let mut sender = pair.sender.lock();
+            if !sender.full {
+                continue;
+            }
+            if let Err(error) = sender.transmitter.reclaim() {
+                self.say_broken(&error);
+                return false;
+            }
+            sender.full = !sender.transmitter.has_room();
+            if !sender.full {
+                sender.transmitter.ignore();
+                any = true
+            }
         }
-        if let Err(error) = sender.transmitter.reclaim() {
-            self.say_broken(&error);
-            return false;
-        }
-        sender.full = !sender.transmitter.has_room();
-        if !sender.full {
-            sender.transmitter.ignore()
-        }
-        !sender.full
+        any
     }
 
     /// Has the device taken all that was sent, or will it never?
     pub(super) fn has_sent_all(&self) -> bool {
-        let mut sender = self.sender.lock();
-        if let Err(error) = sender.transmitter.reclaim() {
-            self.say_broken(&error)
-        }
-        sender.transmitter.settle();
-        self.is_broken() || sender.transmitter.under_way() == 0
+        self.pairs.iter().all(|pair| {
+            let mut sender = pair.sender.lock();
+            if let Err(error) = sender.transmitter.reclaim() {
+                self.say_broken(&error)
+            }
+            sender.transmitter.settle();
+            self.is_broken() || sender.transmitter.under_way() == 0
+        })
     }
 
     /// Nothing comes or goes any more.
@@ -145,11 +169,12 @@ impl<B: Bell> Card<B> {
 
     fn send(
         &self,
+        pair: usize,
         bytes: usize,
         checksum: Option<Checksum>,
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> bool {
-        let mut sender = self.sender.lock();
+        let mut sender = self.pairs[pair].sender.lock();
         loop {
             match sender.transmitter.send(bytes, checksum, &mut *fill) {
                 Ok(false) if !sender.transmitter.listen() => {
@@ -176,9 +201,9 @@ impl<B: Bell> Card<B> {
 
     /// The bell is rung with the lock free: under an emulator that takes as long as the device's thread holds what both need, and
     /// others want to send meanwhile. Nobody is switched away between the two, since the frames wait for the bell.
-    fn flush(&self) {
+    fn flush(&self, pair: usize) {
         let guard = PreemptGuard::new();
-        let bell = self.sender.lock().transmitter.publish();
+        let bell = self.pairs[pair].sender.lock().transmitter.publish();
         if let Some(bell) = bell {
             bell.ring()
         }
@@ -191,7 +216,8 @@ pub(super) struct Out<'a, B: Bell> {
     card: Option<&'a Card<B>>,
     /// Who can go on.
     pub(super) list: &'a mut ReadyList,
-    sent: bool,
+    /// By which pairs something was sent, a bit each.
+    sent: u64,
 }
 
 impl<'a, B: Bell> Out<'a, B> {
@@ -199,7 +225,7 @@ impl<'a, B: Bell> Out<'a, B> {
         Out {
             card,
             list,
-            sent: false,
+            sent: 0,
         }
     }
 }
@@ -207,8 +233,10 @@ impl<'a, B: Bell> Out<'a, B> {
 /// What was sent leaves.
 impl<B: Bell> Drop for Out<'_, B> {
     fn drop(&mut self) {
-        if let Some(card) = self.card.filter(|_| self.sent) {
-            card.flush()
+        let Some(card) = self.card else { return };
+        while self.sent != 0 {
+            card.flush(self.sent.trailing_zeros() as usize);
+            self.sent &= self.sent - 1
         }
     }
 }
@@ -220,11 +248,26 @@ impl<B: Bell> stack::Out<PollDesc> for Out<'_, B> {
         checksum: Option<Checksum>,
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> bool {
+        self.frame_by(self.near(), bytes, checksum, fill)
+    }
+
+    /// Whoever asks may be on another CPU by the time he sends: that is as good.
+    fn near(&self) -> u16 {
+        self.card.map_or(0, |card| card.near() as u16)
+    }
+
+    fn frame_by(
+        &mut self,
+        queue: u16,
+        bytes: usize,
+        checksum: Option<Checksum>,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> bool {
         let Some(card) = self.card else {
             return true; // there is no wire: it is lost
         };
-        let sent = card.send(bytes, checksum, fill);
-        self.sent |= sent;
+        let sent = card.send(queue.into(), bytes, checksum, fill);
+        self.sent |= u64::from(sent) << queue;
         sent
     }
 

@@ -2,7 +2,11 @@
 
 use super::card::Card;
 #[cfg(ringo_kernel)]
-use crate::device::{self, Frames, Nic, PciBell, PciTransport};
+use crate::device::{self, Frames, Nic, Pair, PciBell, PciTransport};
+
+/// Pairs of queues that are used at most: each has two of the vectors for devices, and a bit of a word.
+#[cfg(ringo_kernel)]
+const PAIRS_MOST: usize = 64;
 
 /// What rings the card's bell.
 #[cfg(ringo_kernel)]
@@ -22,14 +26,17 @@ pub(super) fn open() -> Option<Card<Bell>> {
             return None;
         }
     };
-    let nic = device::start::<_, Frames>(transport).and_then(route);
+    let most = arch::num_cpus().min(PAIRS_MOST) as u16;
+    let nic = device::start_with::<_, Frames>(transport, most).and_then(route);
     match nic {
-        Ok(nic) => Some(Card::new(
-            nic.mac,
-            nic.offers,
-            nic.receiver,
-            nic.transmitter,
-        )),
+        Ok(nic) => {
+            let first = Pair {
+                receiver: nic.receiver,
+                transmitter: nic.transmitter,
+            };
+            let pairs = core::iter::once(first).chain(nic.more);
+            Some(Card::new(nic.mac, nic.offers, pairs))
+        }
         Err(error) => {
             log::error!("network card: {error}");
             None
@@ -37,12 +44,12 @@ pub(super) fn open() -> Option<Card<Bell>> {
     }
 }
 
-/// Both interrupts go to the first CPU; who polls then is another matter.
+/// The interrupts of pair `i` go to CPU `i`; who polls then is another matter.
 #[cfg(ringo_kernel)]
 fn route(mut nic: Nic<PciTransport>) -> Result<Nic<PciTransport>, device::Error> {
-    for entry in [0, 1] {
+    for entry in 0..2 * nic.offers.pairs {
         let vector = arch::bare::VECTOR_DEVICE_FIRST + entry as u8;
-        if !nic.transport.route(entry, 0, vector) {
+        if !nic.transport.route(entry, usize::from(entry / 2), vector) {
             return Err(device::Error::Unusable("it has too few interrupts"));
         }
     }

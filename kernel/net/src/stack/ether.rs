@@ -45,13 +45,18 @@ impl<U> Net<'_, U> {
             start: c.start + HEADER as u16,
             ..c
         });
-        let gone = self.out.frame(HEADER + bytes, checksum, &mut |to_fill| {
+        let mut whole = |to_fill: &mut [u8]| {
             let mut frame = EthernetFrame::new_unchecked(&mut *to_fill);
             frame.set_src_addr(EthernetAddress(from));
             frame.set_dst_addr(EthernetAddress(to));
             frame.set_ethertype(kind);
             fill(&mut to_fill[HEADER..])
-        });
+        };
+        let bytes = HEADER + bytes;
+        let gone = match self.queue {
+            None => self.out.frame(bytes, checksum, &mut whole),
+            Some(queue) => self.out.frame_by(queue, bytes, checksum, &mut whole),
+        };
         if gone {
             self.stack.stats.count(Counter::FramesOut)
         }

@@ -27,6 +27,23 @@ pub trait Out<U> {
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> bool;
 
+    /// The card's queue that is the caller's CPU's.
+    fn near(&self) -> u16 {
+        0
+    }
+
+    /// As [`Out::frame`], by a certain queue of the card's: frames of one queue stay in their order. Full is that queue.
+    fn frame_by(
+        &mut self,
+        queue: u16,
+        bytes: usize,
+        checksum: Option<Checksum>,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> bool {
+        let _ = queue;
+        self.frame(bytes, checksum, fill)
+    }
+
     /// Somebody who was told `WouldBlock` may try again, or, `Closed`, whoever has the socket. No lock of the stack's is held (I-ONE);
     /// its caller may hold one of his own, as the netpoller holds the card's receiver's: what is done here takes none below that.
     fn ready(&mut self, socket: &Arc<U>, mode: Ready);

@@ -10,6 +10,7 @@ mod leases;
 mod lives;
 mod looped;
 mod many;
+mod queues;
 mod room;
 mod silence;
 mod streams;

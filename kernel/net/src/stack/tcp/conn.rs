@@ -6,11 +6,11 @@
 use super::demux::Tuple;
 use super::number::seed_for;
 use super::room::Room;
-use super::segment::{Segment, Sight, bare, whole_packet};
+use super::segment::{Segment, bare, whole_packet};
 use super::wire::{Egress, Wire};
 use super::{Config, TcpError};
 use crate::stack::{NEVER, Net};
-use alloc::{collections::VecDeque, sync::Arc, vec::Vec};
+use alloc::{sync::Arc, vec::Vec};
 use base::{Rank, SpinLock};
 use smoltcp::iface::{Interface, SocketHandle, SocketSet};
 use smoltcp::socket::tcp::{Socket, SocketBuffer, State};
@@ -180,12 +180,7 @@ impl<U> Inner<U> {
             net.stack.tcp.rooms.turn_away();
             return None;
         };
-        let mut egress = Egress {
-            remote: *tuple.remote.ip(),
-            mtu: config.mtu,
-            kept: VecDeque::new(),
-            sight: Sight::default(),
-        };
+        let mut egress = Egress::new(*tuple.remote.ip(), config.mtu);
         let mut of = smoltcp::iface::Config::new(HardwareAddress::Ip);
         of.random_seed = seed_for(first);
         let mut device = Wire::<U>::silent(&mut egress);

@@ -49,9 +49,13 @@ impl<U> Net<'_, U> {
     ) -> R {
         let (r, after) = {
             let mut inner = conn.inner.lock();
+            let unanswered = inner.socket().send_queue() != 0;
+            let queue = inner.egress.queue_for(self.out.near(), unanswered);
+            let outer = self.queue.replace(queue);
             let r = f(&mut inner, self);
             inner.give_up(self);
             inner.pump(self);
+            self.queue = outer;
             (r, inner.after(self))
         };
         self.follow(conn, after);

@@ -22,6 +22,29 @@ pub(super) struct Egress {
     pub kept: VecDeque<Vec<u8>>,
     /// Of what went out.
     pub sight: Sight,
+    /// The card's queue that it goes by.
+    queue: u16,
+}
+
+impl Egress {
+    pub fn new(remote: Ipv4Addr, mtu: usize) -> Self {
+        Egress {
+            remote,
+            mtu,
+            sight: Sight::default(),
+            kept: VecDeque::new(),
+            queue: 0,
+        }
+    }
+
+    /// I-ORDER: a connection's frames go by one queue while one of them may not have arrived, so that they do not overtake each other;
+    /// else by that of the CPU that sends.
+    pub fn queue_for(&mut self, near: u16, unanswered: bool) -> u16 {
+        if !unanswered && self.kept.is_empty() {
+            self.queue = near
+        }
+        self.queue
+    }
 }
 
 /// The device, for the time of a call.

@@ -23,6 +23,9 @@ pub(crate) struct Card {
     pub room: usize,
     /// Frames that it was offered.
     pub tried: usize,
+    /// The queue of the CPU that calls, and those by which frames of connections went.
+    pub near: u16,
+    pub by: Vec<u16>,
     /// Does it finish checksums?
     pub offload: bool,
 }
@@ -33,6 +36,8 @@ impl Card {
             sent: VecDeque::new(),
             room: usize::MAX,
             tried: 0,
+            near: 0,
+            by: Vec::new(),
             offload: false,
         }
     }
@@ -60,6 +65,21 @@ impl Out<Told> for Card {
         }
         self.sent.push_back(frame);
         true
+    }
+
+    fn near(&self) -> u16 {
+        self.near
+    }
+
+    fn frame_by(
+        &mut self,
+        queue: u16,
+        bytes: usize,
+        checksum: Option<Checksum>,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> bool {
+        self.by.push(queue);
+        self.frame(bytes, checksum, fill)
     }
 
     fn ready(&mut self, socket: &Arc<Told>, mode: Ready) {
