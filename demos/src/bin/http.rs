@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ringo::net::http::{
     Handler, Method, Request, Response, Router, Server, Shutdown as Finish, serve,
 };
-use ringo::net::{Error, TcpListener};
+use ringo::net::{Error, TcpListener, queue_pairs};
 use ringo::{machine, prelude::*};
 ringo::main!(main);
 
@@ -26,13 +26,18 @@ fn hello(request: &Request, response: &mut Response) -> Result {
 }
 
 fn state(_: &Request, response: &mut Response) -> Result {
-    response.body(format!(
+    let mut text = format!(
         "goroutines {}\nP {}\nCPU {}\nserved {}\n",
         num_goroutine(),
         machine::procs(),
         num_cpu(),
         SERVED.load(Relaxed)
-    ))
+    );
+    for (i, pair) in queue_pairs().into_iter().enumerate() {
+        let (came, went) = (pair.frames_in, pair.frames_out);
+        text += &format!("queues {i}: {came} frames came, {went} went\n")
+    }
+    response.body(text)
 }
 
 fn main() -> core::result::Result<(), Error> {

@@ -208,6 +208,8 @@ pub fn cases() -> Vec<Case> {
             .word("point=net.kick:lose,net.interrupt:lose")
             .smp(2)
             .peer(storm::unheard),
-        web::web(2, Board::Q35),
+        web::web(2, Board::Q35, false),
+        web::web(2, Board::Q35, true),
+        web::web(4, Board::Microvm, true),
     ]
 }

@@ -13,6 +13,7 @@ use crate::device::{Bell, Checksum, Error, Frame, Offers, Receiver, Transmitter}
 use crate::stack::{self, NEVER, Ready};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 #[cfg(ringo_kernel)]
 use base::Rank;
 use base::{PreemptGuard, SpinLock};
@@ -39,6 +40,17 @@ pub(super) struct Card<B: Bell> {
 struct Queues<B: Bell> {
     receiver: SpinLock<Receiver<B>>,
     sender: SpinLock<Sender<B>>,
+    frames_in: AtomicU64,
+    frames_out: AtomicU64,
+}
+
+/// What went through one of the card's pairs of queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueuePair {
+    /// Frames that came.
+    pub frames_in: u64,
+    /// Frames that went.
+    pub frames_out: u64,
 }
 
 struct Sender<B: Bell> {
@@ -59,6 +71,8 @@ impl<B: Bell> Card<B> {
                     full: false,
                 },
             ),
+            frames_in: AtomicU64::new(0),
+            frames_out: AtomicU64::new(0),
         };
         Card {
             pairs: pairs.map(queues).collect(),
@@ -79,8 +93,9 @@ impl<B: Bell> Card<B> {
         for pair in &self.pairs {
             let mut receiver = pair.receiver.lock();
             receiver.ignore();
-            if let Err(error) = receiver.receive(BUDGET, &mut f) {
-                self.say_broken(&error)
+            match receiver.receive(BUDGET, &mut f) {
+                Ok(n) => drop(pair.frames_in.fetch_add(n as u64, Relaxed)),
+                Err(error) => self.say_broken(&error),
             }
         }
     }
@@ -150,6 +165,15 @@ impl<B: Bell> Card<B> {
         any
     }
 
+    /// What went through each pair.
+    pub(super) fn counts(&self) -> Vec<QueuePair> {
+        let counts = |pair: &Queues<B>| QueuePair {
+            frames_in: pair.frames_in.load(Relaxed),
+            frames_out: pair.frames_out.load(Relaxed),
+        };
+        self.pairs.iter().map(counts).collect()
+    }
+
     /// Has the device taken all that was sent, or will it never?
     pub(super) fn has_sent_all(&self) -> bool {
         self.pairs.iter().all(|pair| {
@@ -174,7 +198,8 @@ impl<B: Bell> Card<B> {
         checksum: Option<Checksum>,
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> bool {
-        let mut sender = self.pairs[pair].sender.lock();
+        let pair = &self.pairs[pair];
+        let mut sender = pair.sender.lock();
         loop {
             match sender.transmitter.send(bytes, checksum, &mut *fill) {
                 Ok(false) if !sender.transmitter.listen() => {
@@ -182,7 +207,10 @@ impl<B: Bell> Card<B> {
                     return false;
                 }
                 Ok(false) => {} // one has gone meanwhile
-                Ok(true) => return true,
+                Ok(true) => {
+                    pair.frames_out.fetch_add(1, Relaxed);
+                    return true;
+                }
                 Err(error) => {
                     self.say_broken(&error);
                     return true; // what is sent into it is lost

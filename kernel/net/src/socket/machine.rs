@@ -12,11 +12,12 @@
 //! ```
 
 use super::Result;
-use super::card::{Card, Out};
+use super::card::{Card, Out, QueuePair};
 use super::lease::Waiters;
 use super::lookup::Flights;
 use super::wire::{Bell, memory_bytes, open, seed};
 use crate::stack::{Config, NEVER, Stack, tcp};
+use alloc::vec::Vec;
 use base::PreemptGuard;
 use core::net::{Ipv4Addr, SocketAddrV4};
 use csp::sync::{Mutex, OnceLock};
@@ -42,6 +43,18 @@ pub(super) fn machine() -> &'static Machine {
         start(machine)
     }
     machine
+}
+
+/// What went through each pair of queues of the machine's card: a pair for each CPU where the card has that many (`--net tap:IF` of an
+/// interface with several), one otherwise; none without a card.
+///
+/// ```
+/// # sched::testing::run(1, 1, || {
+/// assert!(ringo::net::queue_pairs().is_empty()); // the host machine has no card
+/// # });
+/// ```
+pub fn queue_pairs() -> Vec<QueuePair> {
+    machine().card.as_ref().map_or_else(Vec::new, Card::counts)
 }
 
 /// From here on the scheduler asks it what has come.
