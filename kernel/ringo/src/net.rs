@@ -29,6 +29,6 @@
 
 pub use net::http;
 pub use net::socket::{
-    Error, ErrorKind, QueuePair, Read, Result, Shutdown, TcpListener, TcpStream, ToSocketAddrs, UdpSocket,
-    Write, lookup, queue_pairs,
+    Error, ErrorKind, QueuePair, Read, Result, Shutdown, TcpListener, TcpStream, ToSocketAddrs,
+    UdpSocket, Write, lookup, queue_pairs,
 };

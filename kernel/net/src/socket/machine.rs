@@ -50,7 +50,7 @@ pub(super) fn machine() -> &'static Machine {
 ///
 /// ```
 /// # sched::testing::run(1, 1, || {
-/// assert!(ringo::net::queue_pairs().is_empty()); // the host machine has no card
+/// assert!(net::socket::queue_pairs().is_empty()); // the host machine has no card
 /// # });
 /// ```
 pub fn queue_pairs() -> Vec<QueuePair> {
