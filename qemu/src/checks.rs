@@ -81,8 +81,8 @@ impl RunArgs {
     }
 
     /// The options given that say something about a machine that is not there under `--machine host`. They change
-    /// nothing there, so that one command line serves both machines; what is wrong with them or does not go together is
-    /// refused on both.
+    /// nothing there, so that one command line serves both machines; what is malformed or does not go together is refused on
+    /// both, while nobody looks whether files and interfaces are there.
     pub fn meaningless(&self) -> Vec<&'static str> {
         let given = [
             ("--mem", self.mem.is_some()),

@@ -1,6 +1,6 @@
 //! What only the bare machine has: boot steps, page tables, the stack window, counters.
 
-use super::{apic, features, gdt, irq, kstack, percpu, serial, trap};
+use super::{apic, features, fence, gdt, irq, kstack, percpu, serial, trap};
 use core::sync::atomic::Ordering::Relaxed;
 use x86_64::instructions::port::PortWriteOnly;
 
@@ -74,6 +74,7 @@ pub unsafe fn init_bsp() {
         features::enable();
     }
     debug_assert!(!irq::irqs_enabled());
+    fence::init_fences();
     serial::init();
 }
 

@@ -8,6 +8,9 @@ const PORT: u16 = 0xe9;
 /// As for the console, a holder that was stopped for good must not stop the last words: tries before they break the lock.
 const SPINS: usize = 200_000;
 
+/// The same where the holder is off its processor at most: a second and more.
+const SPINS_IN_ORDER: usize = 10_000_000;
+
 static CONTROL: Lock<()> = Lock::new(());
 
 /// Writes all of `bytes` to the control channel as one unit, however long the host keeps the CPU that writes another one.
@@ -23,6 +26,17 @@ pub fn control_write(bytes: &[u8]) {
     } else {
         CONTROL.with(|()| out(bytes))
     }
+}
+
+/// Calls `f` when nobody is in the middle of a line: the end of the machine would cut it. As long as the machine ends in order the
+/// writer runs or will.
+pub(super) fn at_rest(f: impl FnOnce()) {
+    let spins = if nmi::is_ending() {
+        SPINS
+    } else {
+        SPINS_IN_ORDER
+    };
+    CONTROL.with_or_break(spins, |(), _| f())
 }
 
 fn out(bytes: &[u8]) {

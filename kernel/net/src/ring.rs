@@ -16,7 +16,8 @@
 //!
 //! **I-LATE** QEMU leaves fences out of what it translates for a machine of one CPU (`arch::bare::fence_devices`), and its devices run
 //! beside that CPU: there `publish` may miss a wish to be told. So who is about to look no more for a while asks once more, after a
-//! fence that holds there too ([`Queue::wants_late_kick`]), and rests by such a fence ([`Queue::interrupts_on`]).
+//! fence that holds there too ([`Queue::wants_late_kick`]), and rests by such a fence ([`Queue::interrupts_on`]). The netpoller does,
+//! on each visit; who only sends, and lets the machine rest with nobody waiting for the network, is made up for by I-WATCH (`socket/card.rs`).
 //!
 //! **I-OUT** A descriptor is on the free list, or part of exactly one chain that is out. What the device says is checked
 //! against that: a head that it does not have, more bytes than the chain has room for, an index that runs ahead break the ring

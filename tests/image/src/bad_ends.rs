@@ -31,6 +31,7 @@ pub const TESTS: &[Test] = &[
     ("display_yields", display_yields),
     ("print_storm", print_storm),
     ("exit_while_printing", exit_while_printing),
+    ("exit_beside_lines", exit_beside_lines),
     ("panic_while_printing", panic_while_printing),
     ("too_many_goroutines", too_many_goroutines),
     ("hang", hang),
@@ -276,6 +277,20 @@ fn printers() {
 /// The end does not wait for the others, whatever they hold.
 fn exit_while_printing() -> Outcome {
     printers();
+    exit(9)
+}
+
+/// Others are in the middle of a line for the error side all the time.
+fn exit_beside_lines() -> Outcome {
+    for _ in 0..3 {
+        go(|| {
+            let line = "y".repeat(200);
+            loop {
+                eprintln!("{line}")
+            }
+        })
+    }
+    sleep(Duration::from_millis(5));
     exit(9)
 }
 

@@ -88,6 +88,17 @@ fn ok_exits() -> Vec<Case> {
             .smp(4)
             .boots(5)
             .says("exit status 9"),
+        end("exit_beside_lines", 1)
+            .smp(4)
+            .boots(5)
+            .says("exit status 9")
+            .judge(|o| {
+                let cut = |line: &&str| line.starts_with('y') && line.len() != 200;
+                match o.stderr.lines().map(str::trim_end).find(cut) {
+                    None => Ok(()),
+                    Some(line) => Err(format!("a line was cut: {line}")),
+                }
+            }),
         end("print_storm", 0).smp(4).judge(all_lines_are_whole),
         end("no_such_test", 1).says("there is no test no_such_test"),
     ]

@@ -209,7 +209,6 @@ pub fn cases() -> Vec<Case> {
             .smp(2)
             .peer(storm::unheard),
         web::web(2, Board::Q35, false),
-        web::web(2, Board::Q35, true),
         web::web(4, Board::Microvm, true),
     ]
 }

@@ -15,8 +15,8 @@ const OK: u8 = 0;
 const ANSWER_AT: usize = 64;
 /// An order takes two descriptors.
 const DESCRIPTORS: u16 = 2;
-/// Looks for an answer.
-const LOOKS: u32 = 10_000_000;
+/// An answer takes microseconds, or as long as the host lets the device stand.
+const PATIENCE_NS: u64 = 5_000_000_000;
 
 /// The queue for orders, and room for one.
 pub(super) struct Control<B: Bell> {
@@ -72,14 +72,14 @@ impl<B: Bell> Control<B> {
         if self.queue.publish() | self.queue.wants_late_kick() {
             self.bell.ring()
         }
-        for _ in 0..LOOKS {
+        let begin_ns = arch::now_ns();
+        loop {
             match self.queue.pop() {
-                Ok(None) => spin_loop(),
+                Ok(None) if arch::now_ns() - begin_ns < PATIENCE_NS => spin_loop(),
                 Ok(Some(_)) => return self.answer().load(Relaxed) == OK,
-                Err(_) => return false,
+                Ok(None) | Err(_) => return false,
             }
         }
-        false
     }
 
     fn answer(&self) -> &AtomicU8 {

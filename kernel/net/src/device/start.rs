@@ -19,8 +19,9 @@ const VERSION_1: u64 = 1 << 32;
 /// Those that we can do without.
 const WELCOME: u64 = CSUM | GUEST_CSUM | EVENT_IDX;
 
-/// Where the configuration says how many pairs there may be (5.1.4).
+/// Where the configuration says how many pairs there may be, and how many a device may have (5.1.4).
 const PAIRS_AT: usize = 8;
+const PAIRS: core::ops::RangeInclusive<u16> = 1..=0x7fff;
 /// Descriptors of a queue at most: more hide a driver that is too slow.
 const QUEUE_MOST: u16 = 256;
 /// Looks at a device that resets.
@@ -117,7 +118,7 @@ fn begin<T: Transport, M: Memory>(t: &mut T, pairs_most: u16) -> Result<Parts<T:
     if t.status() & FEATURES_OK == 0 {
         return Err(Error::Unusable("it offers features and does not take them"));
     }
-    let mut offers = Offers {
+    let offers = Offers {
         sends_checksums: wanted & CSUM != 0,
         checks_checksums: wanted & GUEST_CSUM != 0,
         event_idx: wanted & EVENT_IDX != 0,
@@ -132,16 +133,20 @@ fn begin<T: Transport, M: Memory>(t: &mut T, pairs_most: u16) -> Result<Parts<T:
     // Behind all pairs that the device has, used or not (5.1.2).
     let control = match pairs {
         1 => None,
-        _ => Some(Control::new::<T, M>(t, 2 * has, offers.event_idx)?),
+        _ => Some(Control::new::<T, M>(t, 2 * has, offers.event_idx)),
     };
     t.set_status(ACKNOWLEDGE | DRIVER | FEATURES_OK | DRIVER_OK);
     // Only from here on may the device be kicked.
-    first.receiver.refill();
-    if control.is_some_and(|mut control| !control.use_pairs(pairs)) {
-        log::warn!("network card: it does not use {pairs} pairs of queues, but one");
-        offers.pairs = 1;
-        more.clear()
+    let obeys = match control {
+        None => true,
+        Some(control) => control.is_ok_and(|mut control| control.use_pairs(pairs)),
+    };
+    if !obeys {
+        // It may obey yet, and use queues that nobody looks at: so everything from the start.
+        log::warn!("network card: it does not use {pairs} pairs of queues, so it has one");
+        return begin::<T, M>(t, 1);
     }
+    first.receiver.refill();
     more.iter_mut().for_each(|pair| pair.receiver.refill());
     Ok((mac, offers, first, more))
 }
@@ -154,6 +159,9 @@ fn pairs<T: Transport>(t: &T, offered: u64, most: u16) -> (u16, u16) {
         return (1, 1);
     }
     let has = u16::from_le_bytes(has);
+    if !PAIRS.contains(&has) {
+        return (1, 1);
+    }
     (has, has.min(most).min(t.interrupts() / 2).max(1))
 }
 

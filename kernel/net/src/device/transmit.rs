@@ -65,11 +65,12 @@ impl<B: Bell> Transmitter<B> {
         wanted.then(|| self.bell.clone())
     }
 
-    /// Makes sure that the device knows of all frames that were let go (I-LATE): for who does not look again soon.
-    pub fn settle(&mut self) {
-        if self.pool.queue.wants_late_kick() && !trace::lost!("net.kick") {
-            self.bell.ring()
-        }
+    /// The bell that has to be rung, if the device may not know of all frames that were let go (I-LATE): for who does not look again
+    /// soon.
+    #[must_use = "a device that wants to be told waits for it"]
+    pub fn settle(&mut self) -> Option<B> {
+        let wanted = self.pool.queue.wants_late_kick() && !trace::lost!("net.kick");
+        wanted.then(|| self.bell.clone())
     }
 
     /// Lets all frames go and tells the device of them, whether it wants to be told or not.

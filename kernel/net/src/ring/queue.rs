@@ -30,9 +30,10 @@ pub struct Used {
 
 /// A full fence as devices see it, also where the emulator leaves fences out.
 fn fence_devices() {
-    fence(SeqCst);
     #[cfg(ringo_kernel)]
-    arch::bare::fence_devices()
+    arch::bare::fence_devices();
+    #[cfg(not(ringo_kernel))]
+    fence(SeqCst)
 }
 
 /// Too few free descriptors for the chain.
@@ -253,9 +254,8 @@ impl Queue {
         } else {
             self.published != old && self.area.used_flags.load(Relaxed) & NO_NOTIFY == 0
         };
-        if wants || mutant("late_kick_from_published") {
-            self.sure = self.published
-        }
+        let sure = wants || mutant("late_kick_from_published");
+        self.sure = if sure { self.published } else { old };
         wants
     }
 

@@ -320,3 +320,22 @@ fn a_hostile_device_breaks_nothing_else() {
     }
     assert!(kinds.iter().all(|n| *n > inputs / 1000), "{kinds:?}");
 }
+
+/// I-LATE: with the first chains back, those behind them are looked at, and not only the last.
+#[test]
+fn a_late_look_sees_all_that_is_out() {
+    let (mut q, mut d) = pair(true);
+    d.kicks_off();
+    q.add(&[write(1, 10)]).unwrap();
+    assert!(!q.publish());
+    let chain = d.take().unwrap();
+    d.give(chain.head.into(), 1);
+    d.publish();
+    assert!(q.pop().unwrap().is_some());
+    // It comes to rest behind the first and has not seen the second, of which the driver has not seen that.
+    q.add(&[write(2, 10)]).unwrap();
+    assert!(!q.publish());
+    let _ = d.kicks_on();
+    q.add(&[write(3, 10)]).unwrap();
+    assert!(q.publish(), "it waits for a kick since before the second")
+}

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 #[cfg(ringo_kernel)]
 use base::Rank;
 use base::{PreemptGuard, SpinLock};
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use sched::netpoll::{Mode, PollDesc, ReadyList};
 
 /// Frames that one visit takes at most: others want the CPU too.
@@ -29,19 +29,19 @@ const WATCH_NS: u64 = 500_000_000;
 /// A card's pairs of queues, each half under a lock of its own.
 pub(super) struct Card<B: Bell> {
     pairs: Box<[Queues<B>]>,
-    /// It has broken the rules, and is given up.
+    /// It has broken the rules, and is given up. Relaxed: nothing hangs on when that is seen.
     broken: AtomicBool,
     /// I-WATCH: when that is due. Relaxed: the netpoller's alone to write.
     watch_ns: AtomicU64,
+    /// The pair that is looked at first. Relaxed: as above.
+    first: AtomicUsize,
     pub(super) mac: [u8; 6],
     pub(super) offers: Offers,
 }
 
 struct Queues<B: Bell> {
-    receiver: SpinLock<Receiver<B>>,
+    receiver: SpinLock<Incoming<B>>,
     sender: SpinLock<Sender<B>>,
-    frames_in: AtomicU64,
-    frames_out: AtomicU64,
 }
 
 /// What went through one of the card's pairs of queues.
@@ -53,8 +53,14 @@ pub struct QueuePair {
     pub frames_out: u64,
 }
 
+struct Incoming<B: Bell> {
+    receiver: Receiver<B>,
+    frames: u64,
+}
+
 struct Sender<B: Bell> {
     transmitter: Transmitter<B>,
+    frames: u64,
     /// I-FULL: somebody waits for room.
     full: bool,
 }
@@ -63,21 +69,27 @@ impl<B: Bell> Card<B> {
     #[cfg(ringo_kernel)]
     pub(super) fn new(mac: [u8; 6], offers: Offers, pairs: impl Iterator<Item = Pair<B>>) -> Self {
         let queues = |pair: Pair<B>| Queues {
-            receiver: SpinLock::new(Rank::NetReceiver, pair.receiver),
+            receiver: SpinLock::new(
+                Rank::NetReceiver,
+                Incoming {
+                    receiver: pair.receiver,
+                    frames: 0,
+                },
+            ),
             sender: SpinLock::new(
                 Rank::NetDevice,
                 Sender {
                     transmitter: pair.transmitter,
+                    frames: 0,
                     full: false,
                 },
             ),
-            frames_in: AtomicU64::new(0),
-            frames_out: AtomicU64::new(0),
         };
         Card {
             pairs: pairs.map(queues).collect(),
             broken: AtomicBool::new(false),
             watch_ns: AtomicU64::new(0),
+            first: AtomicUsize::new(0),
             mac,
             offers,
         }
@@ -88,13 +100,20 @@ impl<B: Bell> Card<B> {
         arch::cpu_id() % self.pairs.len()
     }
 
-    /// Calls `f` for some of the frames that have come.
+    /// Calls `f` for some of the frames that have come, by another pair first each time.
     pub(super) fn receive(&self, mut f: impl FnMut(Frame<'_>)) {
-        for pair in &self.pairs {
-            let mut receiver = pair.receiver.lock();
-            receiver.ignore();
-            match receiver.receive(BUDGET, &mut f) {
-                Ok(n) => drop(pair.frames_in.fetch_add(n as u64, Relaxed)),
+        let first = self.first.load(Relaxed);
+        self.first.store((first + 1) % self.pairs.len(), Relaxed);
+        let (before, after) = self.pairs.split_at(first);
+        let mut left = BUDGET;
+        for pair in after.iter().chain(before) {
+            let mut incoming = pair.receiver.lock();
+            incoming.receiver.ignore();
+            match incoming.receiver.receive(left, &mut f) {
+                Ok(n) => {
+                    incoming.frames += n as u64;
+                    left -= n
+                }
                 Err(error) => self.say_broken(&error),
             }
         }
@@ -110,16 +129,21 @@ impl<B: Bell> Card<B> {
         let mut news = false;
         for pair in &self.pairs {
             news |= {
-                let mut receiver = pair.receiver.lock();
+                let receiver = &mut pair.receiver.lock().receiver;
                 let came = receiver.listen();
                 if lost {
                     receiver.ignore()
                 }
                 came && !lost
             };
-            let mut sender = pair.sender.lock();
-            sender.transmitter.settle();
-            news |= !lost && sender.full && sender.transmitter.listen()
+            let bell = {
+                let mut sender = pair.sender.lock();
+                news |= !lost && sender.full && sender.transmitter.listen();
+                sender.transmitter.settle()
+            };
+            if let Some(bell) = bell {
+                bell.ring() // see `flush`
+            }
         }
         news
     }
@@ -131,7 +155,7 @@ impl<B: Bell> Card<B> {
         }
         self.watch_ns.store(now_ns + WATCH_NS, Relaxed);
         for pair in &self.pairs {
-            pair.receiver.lock().remind();
+            pair.receiver.lock().receiver.remind();
             pair.sender.lock().transmitter.remind()
         }
     }
@@ -168,8 +192,8 @@ impl<B: Bell> Card<B> {
     /// What went through each pair.
     pub(super) fn counts(&self) -> Vec<QueuePair> {
         let counts = |pair: &Queues<B>| QueuePair {
-            frames_in: pair.frames_in.load(Relaxed),
-            frames_out: pair.frames_out.load(Relaxed),
+            frames_in: pair.receiver.lock().frames,
+            frames_out: pair.sender.lock().frames,
         };
         self.pairs.iter().map(counts).collect()
     }
@@ -181,7 +205,9 @@ impl<B: Bell> Card<B> {
             if let Err(error) = sender.transmitter.reclaim() {
                 self.say_broken(&error)
             }
-            sender.transmitter.settle();
+            if let Some(bell) = sender.transmitter.settle() {
+                bell.ring()
+            }
             self.is_broken() || sender.transmitter.under_way() == 0
         })
     }
@@ -198,8 +224,7 @@ impl<B: Bell> Card<B> {
         checksum: Option<Checksum>,
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> bool {
-        let pair = &self.pairs[pair];
-        let mut sender = pair.sender.lock();
+        let mut sender = self.pairs[pair].sender.lock();
         loop {
             match sender.transmitter.send(bytes, checksum, &mut *fill) {
                 Ok(false) if !sender.transmitter.listen() => {
@@ -208,7 +233,7 @@ impl<B: Bell> Card<B> {
                 }
                 Ok(false) => {} // one has gone meanwhile
                 Ok(true) => {
-                    pair.frames_out.fetch_add(1, Relaxed);
+                    sender.frames += 1;
                     return true;
                 }
                 Err(error) => {

@@ -43,7 +43,8 @@ struct Neighbour {
     asked_ns: u64,
     /// Questions without an answer.
     tries: u32,
-    waiting: Vec<Vec<u8>>,
+    /// Packets, and the card's queues that they belong to (I-ORDER).
+    waiting: Vec<(Vec<u8>, Option<u16>)>,
 }
 
 /// Our neighbours. A network has few, so they are looked for one by one, the last used first.
@@ -128,7 +129,7 @@ impl<U> Net<'_, U> {
             if n.waiting.len() >= WAITING {
                 return stats.count(Counter::ArpQueueFull);
             }
-            n.waiting.push(packet);
+            n.waiting.push((packet, self.queue));
             let first = n.tries == 0;
             if first {
                 n.tries = 1;
@@ -169,7 +170,7 @@ impl<U> Net<'_, U> {
         self.stack
             .stats
             .add(Counter::ArpNoAnswer, lost.len() as u64);
-        for packet in lost {
+        for (packet, _) in lost {
             self.tcp_undeliverable(&packet)
         }
     }
@@ -218,12 +219,15 @@ impl<U> Net<'_, U> {
             n.tries = 0;
             mem::take(&mut n.waiting)
         };
-        for packet in waiting {
+        let outer = self.queue;
+        for (packet, queue) in waiting {
+            self.queue = queue;
             let mut fill = |to: &mut [u8]| to.copy_from_slice(&packet);
             if !self.send_frame(mac, EthernetProtocol::Ipv4, packet.len(), None, &mut fill) {
                 self.stack.stats.count(Counter::CardFull)
             }
         }
+        self.queue = outer
     }
 
     fn ask(&mut self, hop: Ipv4Addr) {

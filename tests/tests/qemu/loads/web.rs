@@ -2,6 +2,8 @@
 
 use super::{IP, hung};
 use crate::env;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use tests::{Beside, Board, Case, demo, note, tools};
 
@@ -13,39 +15,43 @@ fn printed<'a>(text: &'a str, word: &str) -> Option<&'a str> {
         .map(str::trim)
 }
 
-/// The time that `curl` waits for the answer to one question to the server.
-fn curl(curl: &std::path::Path, args: &[&str]) -> bool {
-    let done = std::process::Command::new(curl)
-        .args(["-s", "-m", "5"])
-        .args(args)
-        .output();
-    done.is_ok_and(|output| output.status.success())
+/// What the server answers; None: nothing, by now.
+fn ask(method: &str, path: &str) -> Option<String> {
+    let at = SocketAddr::from((IP, 80));
+    let patience = Duration::from_secs(10);
+    let mut stream = TcpStream::connect_timeout(&at, patience).ok()?;
+    stream.set_read_timeout(Some(patience)).ok()?;
+    let head = "Host: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    write!(stream, "{method} {path} HTTP/1.1\r\n{head}").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    answer.contains(" 200 OK").then_some(answer)
+}
+
+/// Asks again and again, as long as the machine is there.
+fn ask_until<T>(machine: &Beside, ask: impl Fn() -> Option<T>) -> Option<T> {
+    let begin = Instant::now();
+    while !machine.has_ended() && begin.elapsed() < hung() {
+        if let Some(answer) = ask() {
+            return Some(answer);
+        }
+        std::thread::sleep(Duration::from_millis(20))
+    }
+    None
 }
 
 /// `wrk` with keep-alive connections, as the figures of Go were taken.
 fn wrk(machine: &Beside, smp: u32, several_queues: bool) -> Result<(), String> {
-    let base = format!("http://{IP}/");
-    let stop = format!("{base}stop");
-    let what = "wrk against the http server";
-    let Some(client) = tools::or_note(what, tools::curl()) else {
-        // Nobody else can end it.
-        return Err("there is no curl to end the server with".into());
-    };
-    let begin = Instant::now();
-    while !curl(&client, &[&base]) {
-        if machine.has_ended() || begin.elapsed() > hung() {
-            return Err("the server does not answer".into());
-        }
-        std::thread::sleep(Duration::from_millis(20))
-    }
-    let said = match tools::or_note(what, tools::wrk()) {
+    ask_until(machine, || ask("GET", "/")).ok_or("the server does not answer")?;
+    let said = match tools::or_note("wrk against the http server", tools::wrk()) {
         None => Ok(()),
         Some(wrk) => [64, 512]
             .iter()
-            .try_for_each(|n| wrk_with(&wrk, *n, smp, &base))
-            .and_then(|()| spread(&client, smp, several_queues)),
+            .try_for_each(|n| wrk_with(&wrk, *n, smp, &format!("http://{IP}/")))
+            .and_then(|()| spread(machine, smp, several_queues)),
     };
-    curl(&client, &["-X", "POST", &stop]);
+    // The answer may be lost with the machine.
+    ask_until(machine, || ask("POST", "/stop"));
     said
 }
 
@@ -82,26 +88,20 @@ fn wrk_with(wrk: &std::path::Path, connections: u32, smp: u32, url: &str) -> Res
 }
 
 /// What the server says of each pair of its card's queues: frames that came, frames that went.
-fn queues(curl: &std::path::Path) -> Result<Vec<[u64; 2]>, String> {
-    let url = format!("http://{IP}/state");
-    let output = std::process::Command::new(curl)
-        .args(["-s", "-m", "60", &url])
-        .output()
-        .map_err(|e| format!("curl: {e}"))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let lines = text.lines().filter(|line| line.starts_with("queues "));
+fn queues(state: &str) -> Option<Vec<[u64; 2]>> {
+    let lines = state.lines().filter(|line| line.starts_with("queues "));
     let counts = lines.map(|line| {
         let numbers = line.split(' ').filter_map(|word| word.parse().ok());
         let numbers: Vec<u64> = numbers.collect();
         numbers.try_into().ok()
     });
-    let counts: Option<Vec<_>> = counts.collect();
-    counts.ok_or(format!("no numbers: {text}"))
+    counts.collect()
 }
 
 /// A pair of queues for each CPU where the interface has several, and each is used; one pair else.
-fn spread(curl: &std::path::Path, smp: u32, several: bool) -> Result<(), String> {
-    let counts = queues(curl)?;
+fn spread(machine: &Beside, smp: u32, several: bool) -> Result<(), String> {
+    let state = ask_until(machine, || ask("GET", "/state")).ok_or("no answer to /state")?;
+    let counts = queues(&state).ok_or(format!("no numbers: {state}"))?;
     let pairs = if several { smp as usize } else { 1 };
     let used = counts.iter().flatten().all(|&frames| frames > 0);
     (counts.len() == pairs && used)

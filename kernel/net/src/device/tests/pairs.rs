@@ -54,6 +54,11 @@ fn one_pair_where_there_is_one() {
     };
     one("the card has one", card(ALL), 4);
     one("none of several is wanted", several(ALL, 4), 1);
+    for nonsense in [0, 0x8000, 40_000, u16::MAX] {
+        let fake = several(ALL, 4);
+        fake.0.borrow_mut().pairs = nonsense;
+        one("a number that no card may have", fake, 4)
+    }
     one("no orders", several(ALL & !CTRL_VQ, 4), 4);
     one("not offered", several(ALL & !MQ, 4), 4);
     let few = several(ALL, 4);
@@ -71,10 +76,18 @@ fn pairs_have_interrupts() {
 
 #[test]
 fn a_card_that_does_not_obey_has_one_pair() {
-    let fake = several(ALL, 4);
-    fake.0.borrow_mut().obeys = false;
-    let (pairs, _, orders) = used(&fake, 4);
-    assert_eq!((pairs, orders.len()), (1, 1))
+    for change in [(|card| card.obeys = false) as fn(&mut Card), |card| {
+        *card.sizes.last_mut().unwrap() = 1
+    }] {
+        let fake = several(ALL, 4);
+        change(&mut fake.0.borrow_mut());
+        let (pairs, taken, orders) = used(&fake, 4);
+        assert_eq!(pairs, 1);
+        assert!(orders.len() <= 1);
+        // It was begun again, so it does not obey later.
+        let resets = fake.0.borrow().statuses.iter().filter(|&&s| s == 0).count();
+        assert_eq!((resets, taken & (MQ | CTRL_VQ)), (2, 0))
+    }
 }
 
 /// Each pair is a card of its own: frames come and go by each, and buffers of each are announced.

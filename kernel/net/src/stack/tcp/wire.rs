@@ -37,8 +37,8 @@ impl Egress {
         }
     }
 
-    /// I-ORDER: a connection's frames go by one queue while one of them may not have arrived, so that they do not overtake each other;
-    /// else by that of the CPU that sends.
+    /// I-ORDER: a connection's frames go by one queue while bytes of it may not have arrived, so that they do not overtake each other;
+    /// else, and what acknowledges alone, by that of the CPU that sends.
     pub fn queue_for(&mut self, near: u16, unanswered: bool) -> u16 {
         if !unanswered && self.kept.is_empty() {
             self.queue = near

@@ -1,6 +1,6 @@
 //! By which of the card's queues a connection's frames go (I-ORDER).
 
-use super::lives::{recv, send};
+use super::lives::{ask, recv, send};
 use super::streams::{End, connect};
 use super::world::World;
 
@@ -42,15 +42,28 @@ fn frames_under_way_share_a_queue() {
     assert_eq!(by(&mut world, &a, 0), [2])
 }
 
+/// What waits until it is known where a neighbour lives goes by its connection's queue then, not by that of who heard the answer.
+#[test]
+fn waiting_for_a_neighbour_keeps_the_queue() {
+    let mut world = World::new(1);
+    world.a.card.near = 3;
+    let _asks = ask(&mut world, "10.0.0.2:80");
+    assert_eq!(world.a.card.by, [3], "the question where it lives");
+    world.a.card.near = 1;
+    world.run(SECOND);
+    assert_eq!(world.a.card.by[..2], [3, 3], "and the SYN")
+}
+
 /// What belongs to no connection goes by the queue of who sends it.
 #[test]
 fn others_go_by_the_nearest() {
     let mut world = World::new(1);
-    world.a.card.near = 2;
-    let _ = connect(&mut world, 0, 0);
-    assert!(
-        world.a.card.by.iter().all(|&q| q == 2),
-        "{:?}",
-        world.a.card.by
+    world.b.card.near = 4;
+    let _asks = ask(&mut world, "10.0.0.2:99");
+    world.run(SECOND);
+    assert_eq!(
+        world.b.card.others_by,
+        [4, 4],
+        "where it lives, and that nobody listens"
     )
 }

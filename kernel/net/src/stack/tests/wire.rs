@@ -23,9 +23,10 @@ pub(crate) struct Card {
     pub room: usize,
     /// Frames that it was offered.
     pub tried: usize,
-    /// The queue of the CPU that calls, and those by which frames of connections went.
+    /// The queue of the CPU that calls, and those by which frames of connections and others went.
     pub near: u16,
     pub by: Vec<u16>,
+    pub others_by: Vec<u16>,
     /// Does it finish checksums?
     pub offload: bool,
 }
@@ -38,13 +39,14 @@ impl Card {
             tried: 0,
             near: 0,
             by: Vec::new(),
+            others_by: Vec::new(),
             offload: false,
         }
     }
 }
 
-impl Out<Told> for Card {
-    fn frame(
+impl Card {
+    fn take(
         &mut self,
         bytes: usize,
         checksum: Option<Checksum>,
@@ -66,6 +68,18 @@ impl Out<Told> for Card {
         self.sent.push_back(frame);
         true
     }
+}
+
+impl Out<Told> for Card {
+    fn frame(
+        &mut self,
+        bytes: usize,
+        checksum: Option<Checksum>,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> bool {
+        self.others_by.push(self.near);
+        self.take(bytes, checksum, fill)
+    }
 
     fn near(&self) -> u16 {
         self.near
@@ -79,7 +93,7 @@ impl Out<Told> for Card {
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> bool {
         self.by.push(queue);
-        self.frame(bytes, checksum, fill)
+        self.take(bytes, checksum, fill)
     }
 
     fn ready(&mut self, socket: &Arc<Told>, mode: Ready) {
