@@ -164,7 +164,7 @@ impl<U> Stack<U> {
 
     /// Does anybody wait for room in the card?
     pub fn is_starving(&self) -> bool {
-        self.tcp.is_starving() || !self.udp_waits.lock().is_empty()
+        self.tcp_is_starving() || !self.udp_waits.lock().is_empty()
     }
 
     /// From the start on this computer is called so. Who has connections already asks by DHCP, which ends those of the old address.

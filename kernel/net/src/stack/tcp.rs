@@ -10,28 +10,31 @@
 
 mod api;
 mod conn;
+mod connect;
 mod cookie;
 mod demux;
 mod ending;
 mod listen;
 mod number;
+mod patience;
 mod pump;
+mod rename;
 mod reset;
 mod room;
 mod segment;
+mod starving;
 mod timewait;
 mod undeliverable;
 mod wire;
 
 pub use api::{Conn, Listener};
-pub(crate) use conn::Shared;
 pub(crate) use demux::Tuple;
 pub use ending::Ending;
 pub use room::Places;
 
 use super::common::SECOND_NS;
 use super::secret::Secret;
-use alloc::{collections::VecDeque, sync::Arc};
+use alloc::sync::Arc;
 use base::{Rank, SpinLock};
 use core::fmt;
 use core::sync::atomic::AtomicBool;
@@ -141,7 +144,7 @@ pub(crate) struct Tcp<U> {
     demux: SpinLock<demux::Demux<U>>,
     rooms: Arc<Rooms>,
     /// Connections that the full card has stopped.
-    starving: SpinLock<VecDeque<Arc<Shared<U>>>>,
+    starving: starving::Starving<U>,
     /// The program has ended: nothing that it writes is sent. Relaxed: it is looked at under a connection's lock, and set before that
     /// of each connection is taken to close it.
     ended: AtomicBool,
@@ -156,7 +159,7 @@ impl<U> Tcp<U> {
         Self {
             rooms: Rooms::new(connections),
             demux: SpinLock::new(Rank::NetTable, demux::Demux::new(seed)),
-            starving: SpinLock::new(Rank::NetTable, VecDeque::new()),
+            starving: starving::Starving::new(),
             ended: AtomicBool::new(false),
             numbers: Secret::new(seed, 1),
             cookies: Secret::new(seed, 2),
@@ -191,9 +194,5 @@ impl<U> Tcp<U> {
             demux::Slot::Waiting(w) if tuple.remote.port() == port => Some(w.acked),
             _ => None,
         })
-    }
-
-    pub fn is_starving(&self) -> bool {
-        !self.starving.lock().is_empty()
     }
 }

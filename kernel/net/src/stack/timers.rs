@@ -69,9 +69,10 @@ impl Timers {
             return None;
         }
         let target = heap.pop().map(|e| e.target);
-        if heap.len() < heap.capacity() / 4 && heap.capacity() > KEPT {
-            let half = heap.capacity() / 2;
-            heap.shrink_to(half)
+        if heap.len() < heap.capacity() / 8 && heap.capacity() > KEPT {
+            // Moves an eighth at most, and not again before half of that has gone.
+            let quarter = heap.capacity() / 4;
+            heap.shrink_to(quarter)
         }
         self.note(&heap);
         target

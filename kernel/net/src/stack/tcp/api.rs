@@ -2,13 +2,10 @@
 
 use super::TcpError;
 use super::conn::Shared;
-use super::demux::{Slot, Tuple};
 use super::listen::Listening;
-use super::number::{before, first};
-use crate::stack::common::SECOND_NS;
 use crate::stack::{Out, Stack};
 use alloc::{collections::VecDeque, sync::Arc};
-use core::net::{Ipv4Addr, SocketAddrV4};
+use core::net::SocketAddrV4;
 use core::sync::atomic::Ordering::Relaxed;
 use smoltcp::socket::tcp::{RecvError, State};
 use smoltcp::time::Duration;
@@ -22,7 +19,7 @@ pub struct Listener<U> {
 
 /// A connection. Ends with [`Conn::close`]; without that it stays for as long as the other side keeps it.
 pub struct Conn<U> {
-    shared: Arc<Shared<U>>,
+    pub(super) shared: Arc<Shared<U>>,
 }
 
 impl<U> Stack<U> {
@@ -63,56 +60,6 @@ impl<U> Stack<U> {
             local: SocketAddrV4::new(addr, port),
             _user: user,
         })
-    }
-
-    /// Asks for a connection to `remote`: [`Conn::connected`] says when it stands.
-    ///
-    /// # Errors
-    /// [`TcpError::Invalid`], [`TcpError::Unreachable`], [`TcpError::AddrNotAvailable`]: all ports to there are in use,
-    /// [`TcpError::NoRoom`].
-    pub fn connect(
-        &self,
-        remote: SocketAddrV4,
-        user: Arc<U>,
-        now_ns: u64,
-        out: &mut dyn Out<U>,
-    ) -> Result<Conn<U>, TcpError> {
-        let mut ip = *remote.ip();
-        if ip.is_unspecified() {
-            ip = Ipv4Addr::LOCALHOST
-        }
-        let remote = SocketAddrV4::new(ip, remote.port());
-        let all = ip.is_broadcast() || self.address().is_some_and(|a| a.is_broadcast(ip));
-        if remote.port() == 0 || ip.is_multicast() || all {
-            return Err(TcpError::Invalid);
-        }
-        let local = self.source_for(ip).ok_or(TcpError::Unreachable)?;
-        let number = |tuple: &Tuple| first(&self.tcp.numbers, tuple, now_ns);
-        let tuple = self
-            .tcp
-            .demux
-            .lock()
-            .reserve(local, remote, |tuple, wait| {
-                // What the old connection sent cannot be taken for the new one's.
-                wait.ended
-                    && wait.since_ns + SECOND_NS <= now_ns
-                    && before(wait.next, number(tuple))
-            })
-            .ok_or(TcpError::AddrNotAvailable)?;
-        let mut net = self.net(now_ns, out);
-        let Some(shared) = Shared::connecting(&net, tuple, number(&tuple), user) else {
-            self.tcp.demux.lock().remove(&tuple);
-            return Err(TcpError::NoRoom);
-        };
-        let slot = Slot::Conn(shared.clone());
-        self.tcp.demux.lock().slots.insert(tuple, slot);
-        net.with_conn(&shared, |_, _| ());
-        net.run_looped();
-        Ok(Conn { shared })
-    }
-
-    fn is_ours(&self, ip: Ipv4Addr) -> bool {
-        ip.is_loopback() || self.address().is_some_and(|a| a.ip == ip)
     }
 }
 

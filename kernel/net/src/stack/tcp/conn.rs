@@ -9,7 +9,7 @@ use super::room::Room;
 use super::segment::{Segment, bare, whole_packet};
 use super::wire::{Egress, Wire};
 use super::{Config, TcpError};
-use crate::stack::{NEVER, Net};
+use crate::stack::{NEVER, Net, Stack};
 use alloc::{sync::Arc, vec::Vec};
 use base::{Rank, SpinLock};
 use smoltcp::iface::{Interface, SocketHandle, SocketSet};
@@ -61,6 +61,8 @@ pub(super) struct Inner<U> {
     pub forgotten: bool,
     /// It is among those that wait for room in the card.
     pub starving: bool,
+    /// It waits no longer, or at their head again: there is room, they say.
+    pub its_turn: bool,
     /// Reminders that will come, the earliest first.
     pub armed: [u64; 4],
 }
@@ -101,6 +103,32 @@ impl Config {
     }
 }
 
+/// What a connection takes: a place, and two buffers.
+pub(super) struct Space {
+    receive: SocketBuffer<'static>,
+    send: SocketBuffer<'static>,
+    room: Room,
+}
+
+impl Space {
+    /// None: there is not so much.
+    pub fn take<U>(stack: &Stack<U>) -> Option<Self> {
+        let room = stack.tcp.rooms.take()?;
+        let config = &stack.config.tcp;
+        let buffer = |bytes| zeroed(bytes).map(SocketBuffer::new);
+        let (Some(receive), Some(send)) = (buffer(config.recv_bytes), buffer(config.send_bytes))
+        else {
+            stack.tcp.rooms.turn_away();
+            return None;
+        };
+        Some(Space {
+            receive,
+            send,
+            room,
+        })
+    }
+}
+
 /// So much memory. None: there is not.
 fn zeroed(bytes: usize) -> Option<Vec<u8>> {
     let mut all = Vec::new();
@@ -118,8 +146,8 @@ impl<U> Shared<U> {
     /// A connection that another has asked for, as it is when our SYN|ACK is on its way: the SYN is played to the socket, and what it
     /// says to that is not sent again. None: there is no room for it.
     pub(super) fn accepted(net: &Net<'_, U>, tuple: Tuple, opening: &Opening) -> Option<Arc<Self>> {
-        let room = net.stack.tcp.rooms.take()?;
-        let mut inner = Inner::new(net, &tuple, opening.ours)?;
+        let space = Space::take(net.stack)?;
+        let (mut inner, room) = Inner::new(net, &tuple, opening.ours, space);
         let local = IpEndpoint::new((*tuple.local.ip()).into(), tuple.local.port());
         // It is new, and the port is not 0.
         let listens = inner.socket().listen(local);
@@ -139,15 +167,15 @@ impl<U> Shared<U> {
         Some(Self::around(tuple, inner, room))
     }
 
-    /// A connection that we ask for. Nothing is sent yet. None: there is no room for it.
+    /// A connection that we ask for. Nothing is sent yet.
     pub fn connecting(
         net: &Net<'_, U>,
         tuple: Tuple,
         ours: u32,
+        space: Space,
         user: Arc<U>,
-    ) -> Option<Arc<Self>> {
-        let room = net.stack.tcp.rooms.take()?;
-        let mut inner = Inner::new(net, &tuple, ours)?;
+    ) -> Arc<Self> {
+        let (mut inner, room) = Inner::new(net, &tuple, ours, space);
         let end = |a: core::net::SocketAddrV4| IpEndpoint::new((*a.ip()).into(), a.port());
         let Inner {
             iface, set, handle, ..
@@ -158,7 +186,7 @@ impl<U> Shared<U> {
         debug_assert!(asked.is_ok());
         inner.user = Some(user);
         inner.want_write = true;
-        Some(Self::around(tuple, inner, room))
+        Self::around(tuple, inner, room)
     }
 
     fn around(tuple: Tuple, inner: Inner<U>, room: Room) -> Arc<Self> {
@@ -172,14 +200,13 @@ impl<U> Shared<U> {
 }
 
 impl<U> Inner<U> {
-    fn new(net: &Net<'_, U>, tuple: &Tuple, first: u32) -> Option<Self> {
+    fn new(net: &Net<'_, U>, tuple: &Tuple, first: u32, space: Space) -> (Self, Room) {
         let config = &net.stack.config;
-        let buffer = |bytes| zeroed(bytes).map(SocketBuffer::new);
-        let buffers = (buffer(config.tcp.recv_bytes), buffer(config.tcp.send_bytes));
-        let (Some(receive), Some(send)) = buffers else {
-            net.stack.tcp.rooms.turn_away();
-            return None;
-        };
+        let Space {
+            receive,
+            send,
+            room,
+        } = space;
         let mut egress = Egress::new(*tuple.remote.ip(), config.mtu);
         let mut of = smoltcp::iface::Config::new(HardwareAddress::Ip);
         of.random_seed = seed_for(first);
@@ -197,7 +224,7 @@ impl<U> Inner<U> {
         socket.set_ack_delay((delay > 0).then(|| Duration::from_micros(delay / 1000)));
         let mut set = SocketSet::new(Vec::with_capacity(1));
         let handle = set.add(socket);
-        Some(Self {
+        let inner = Self {
             iface,
             set,
             handle,
@@ -218,8 +245,10 @@ impl<U> Inner<U> {
             left: false,
             forgotten: false,
             starving: false,
+            its_turn: false,
             armed: [NEVER; 4],
-        })
+        };
+        (inner, room)
     }
 
     pub fn socket(&mut self) -> &mut Socket<'static> {

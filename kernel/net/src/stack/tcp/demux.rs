@@ -83,8 +83,9 @@ impl<U> Demux<U> {
 
     fn shrink(&mut self) {
         if self.slots.len() < self.slots.capacity() / 8 && self.slots.capacity() > KEPT {
-            let half = self.slots.capacity() / 2;
-            self.slots.shrink_to(half)
+            // Moves an eighth at most, and not again before half of that has gone.
+            let quarter = self.slots.capacity() / 4;
+            self.slots.shrink_to(quarter)
         }
     }
 

@@ -44,7 +44,7 @@ pub(crate) struct Listening<U> {
 }
 
 impl<U> Listening<U> {
-    fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.queue.len() >= self.backlog
     }
 }
@@ -71,7 +71,8 @@ impl<U> Net<'_, U> {
 
     /// A SYN for who listens. `beyond`: the 4-tuple's last connection used numbers up to it.
     pub(super) fn new_half(&mut self, segment: &Segment<'_>, beyond: Option<u32>) {
-        if self.stack.tcp.rooms.is_full() {
+        // For a record's sake that has been asked already.
+        if beyond.is_none() && self.stack.tcp.rooms.is_full() {
             return;
         }
         let tuple = segment.tuple;
@@ -189,7 +190,10 @@ impl<U> Net<'_, U> {
             demux.slots.insert(tuple, Slot::Conn(conn.clone()));
             user
         };
-        self.conn_segment(&conn, segment);
+        self.with_conn(&conn, |inner, net| {
+            inner.came(net, segment);
+            inner.check_name(net.stack, &tuple)
+        });
         if let Some(user) = user {
             self.out.ready(&user, Ready::Readable)
         }

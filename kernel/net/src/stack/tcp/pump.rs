@@ -5,6 +5,7 @@ use super::TcpError;
 use super::conn::{Inner, Shared, instant};
 use super::demux::{Slot, Tuple};
 use super::segment::Segment;
+use super::starving::Place;
 use super::wire::{Egress, Wire};
 use crate::stack::ipv4::Sent;
 use crate::stack::timers::Target;
@@ -13,8 +14,6 @@ use alloc::sync::Arc;
 use smoltcp::socket::tcp::State;
 use smoltcp::wire::{IpProtocol, TcpControl};
 
-/// Questions without an answer before the other side is taken for gone (Linux: `tcp_keepalive_probes`).
-const KEEP_TRIES: u64 = 9;
 /// Where smoltcp would be asked again at once although it has nothing to do.
 const AGAIN_NS: u64 = 1_000_000;
 
@@ -26,7 +25,7 @@ struct After<U> {
     closed: bool,
     leave: Option<Leave>,
     remind_ns: Option<u64>,
-    starve: bool,
+    starve: Option<Place>,
 }
 
 /// It leaves the table.
@@ -54,9 +53,9 @@ impl<U> Net<'_, U> {
             let outer = self.queue.replace(queue);
             let r = f(&mut inner, self);
             inner.give_up(self);
-            inner.pump(self);
+            let sent = inner.pump(self);
             self.queue = outer;
-            (r, inner.after(self))
+            (r, inner.after(self, sent))
         };
         self.follow(conn, after);
         r
@@ -73,19 +72,6 @@ impl<U> Net<'_, U> {
             _ => return,
         };
         self.with_conn(&conn, |inner, net| inner.disarm(net.now_ns))
-    }
-
-    /// The card has room: for some of those who wait, the longest first, until one finds it full again. Whoever finds it so is told
-    /// of room (I-FULL), and the others are fed then.
-    pub(in crate::stack) fn feed_starving(&mut self) {
-        loop {
-            let first = self.stack.tcp.starving.lock().pop_front();
-            let Some(conn) = first else { return };
-            self.with_conn(&conn, |inner, _| inner.starving = false);
-            if conn.inner.lock().starving {
-                return;
-            }
-        }
     }
 
     fn follow(&mut self, conn: &Arc<Shared<U>>, after: After<U>) {
@@ -109,8 +95,8 @@ impl<U> Net<'_, U> {
             let target = Target::Conn(conn.tuple);
             self.stack.timers.remind(at_ns, target)
         }
-        if after.starve {
-            tcp.starving.lock().push_back(conn.clone());
+        if let Some(place) = after.starve {
+            tcp.starving.put(conn.clone(), place);
             // There may have been room before that was noted, and whoever said so has found nobody.
             self.with_conn(conn, |_, _| ())
         }
@@ -154,7 +140,7 @@ impl<U> Inner<U> {
     }
 
     /// A segment of it has come.
-    fn came(&mut self, net: &mut Net<'_, U>, segment: &Segment<'_>) {
+    pub fn came(&mut self, net: &mut Net<'_, U>, segment: &Segment<'_>) {
         if self.left {
             return; // just now; it comes again
         }
@@ -163,6 +149,9 @@ impl<U> Inner<U> {
         self.soft_error = None;
         if segment.is(TcpControl::Fin) {
             self.fin_end = Some(segment.end())
+        }
+        if let Some(ack) = segment.ack() {
+            self.egress.sight.answered(ack)
         }
         let Inner {
             iface, set, egress, ..
@@ -211,18 +200,20 @@ impl<U> Inner<U> {
         while all().is_ok_and(|n| n > 0) {}
     }
 
-    /// Sends what is to be sent.
-    fn pump(&mut self, net: &mut Net<'_, U>) {
+    /// Sends what is to be sent. True: something was.
+    fn pump(&mut self, net: &mut Net<'_, U>) -> bool {
+        let mut any = false;
         while let Some(packet) = self.egress.kept.front() {
             let mut fill = |to: &mut [u8]| to.copy_from_slice(packet);
             let remote = self.egress.remote;
             if net.send_ipv4(remote, IpProtocol::Tcp, packet.len(), &mut fill) == Sent::Full {
-                return;
+                return any;
             }
             self.egress.kept.pop_front();
+            any = true
         }
         if self.left || self.forgotten {
-            return;
+            return any;
         }
         let at = instant(net.now_ns);
         loop {
@@ -237,74 +228,16 @@ impl<U> Inner<U> {
             };
             iface.poll_egress(at, &mut wire, set);
             if wire.sent == 0 {
-                return;
+                return any;
             }
+            any = true
         }
-    }
-
-    /// Gives up on another side that is silent.
-    fn give_up(&mut self, net: &Net<'_, U>) {
-        let now = net.now_ns;
-        let unsent = self.socket().send_queue();
-        if unsent < self.unsent {
-            self.progress_ns = now
-        }
-        self.unsent = unsent;
-        let owed = unsent > 0
-            || matches!(
-                self.socket().state(),
-                State::SynSent
-                    | State::SynReceived
-                    | State::FinWait1
-                    | State::LastAck
-                    | State::Closing
-            );
-        self.owed_ns = if owed {
-            self.owed_ns.or(Some(now))
-        } else {
-            None
-        };
-        if self.patience_ns(net) <= now {
-            net.stack.stats.count(Counter::TcpTimedOut);
-            // The other side has received all and may still be busy with it.
-            if self.closed_ns.is_some() && self.socket().state() == State::FinWait2 {
-                self.forgotten = true
-            } else {
-                self.abort(self.soft_error.unwrap_or(TcpError::TimedOut))
-            }
-        }
-    }
-
-    /// When it is given up.
-    fn patience_ns(&mut self, net: &Net<'_, U>) -> u64 {
-        let config = &net.stack.config.tcp;
-        if self.left || !self.socket().is_open() {
-            return NEVER;
-        }
-        if let Some(closed_ns) = self.closed_ns {
-            return closed_ns.max(self.progress_ns) + config.linger_ns;
-        }
-        let opening = self.is_opening();
-        let answer = match self.owed_ns {
-            Some(since) if opening => since + config.connect_ns,
-            Some(since) => since.max(self.heard_ns) + config.silence_ns,
-            None => NEVER,
-        };
-        let alive = match self.keep_ns {
-            0 => NEVER,
-            _ if opening => NEVER,
-            ns => self
-                .heard_ns
-                .saturating_add(ns.saturating_mul(KEEP_TRIES + 1)),
-        };
-        answer.min(alive)
     }
 
     /// What has changed.
-    fn after(&mut self, net: &mut Net<'_, U>) -> After<U> {
+    fn after(&mut self, net: &mut Net<'_, U>, sent: bool) -> After<U> {
         let now = net.now_ns;
-        let starve = !self.egress.kept.is_empty() && !self.starving;
-        self.starving |= starve;
+        let starve = self.starve(sent);
         let leave = self.leave(now);
         self.left |= leave.is_some();
         let readable = self.want_read && self.is_readable();

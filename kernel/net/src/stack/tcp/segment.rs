@@ -47,6 +47,8 @@ impl Segment<'_> {
 pub(super) struct Sight {
     /// The number behind the last that was sent, SYN and FIN included.
     pub next: u32,
+    /// The first that they have not acknowledged.
+    pub unanswered: u32,
     /// What was acknowledged.
     pub acked: u32,
     any: bool,
@@ -56,7 +58,11 @@ impl Sight {
     /// A packet goes out.
     pub fn note(&mut self, packet: &[u8]) {
         let tcp = TcpPacket::new_unchecked(&packet[IPV4_HEADER_LEN..]);
-        let end = (tcp.seq_number().0 as u32).wrapping_add(tcp.segment_len() as u32);
+        let seq = tcp.seq_number().0 as u32;
+        let end = seq.wrapping_add(tcp.segment_len() as u32);
+        if !self.any {
+            self.unanswered = seq
+        }
         if !self.any || before(self.next, end) {
             self.next = end
         }
@@ -64,6 +70,18 @@ impl Sight {
         if tcp.ack() {
             self.acked = tcp.ack_number().0 as u32
         }
+    }
+
+    /// They say that they have what lies before `ack`.
+    pub fn answered(&mut self, ack: u32) {
+        if before(self.unanswered, ack) && !before(self.next, ack) {
+            self.unanswered = ack
+        }
+    }
+
+    /// May a segment that begins so be on its way?
+    pub fn is_under_way(&self, seq: u32) -> bool {
+        !before(seq, self.unanswered) && before(seq, self.next)
     }
 }
 

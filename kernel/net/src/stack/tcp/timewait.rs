@@ -10,10 +10,12 @@
 //! ```
 //!
 //! - Whoever closed does not receive any more, so what comes before their FIN is answered by RST (RFC 9293, 3.6.1), as long as the
-//!   connection is one (Linux keeps FIN-WAIT-2 in the same way).
+//!   connection is one (Linux keeps FIN-WAIT-2 in the same way). But only what begins in the window that was open to them: anything
+//!   else, and a SYN, may be a stranger's guess, and is answered by an acknowledgement, which has who is lost find back (RFC 5961, 4
+//!   and 5).
 //! - RST is not heeded, so nobody ends the wait early (RFC 1337).
 //! - A SYN beyond all that was received begins a new connection at once (RFC 9293, 3.6.1; RFC 6191 does it by time stamps, which we do
-//!   not send).
+//!   not send). Where there is no room for one it is not answered, and the record stays.
 //! - What has a length is acknowledged; a bare acknowledgement is not answered, so two that wait do not talk for ever.
 
 use super::Config;
@@ -95,12 +97,21 @@ impl<U> Net<'_, U> {
         let tuple = &segment.tuple;
         let (wait, answer) = {
             let mut demux = self.stack.tcp.demux.lock();
-            let listens = demux.listener(tuple.local).is_some();
+            let listener = demux.listener(tuple.local);
+            let listens = listener.is_some();
+            let queue_full = listener.is_some_and(|l| l.is_full());
             let Some(Slot::Waiting(wait)) = demux.slots.get_mut(tuple) else {
                 return;
             };
             let config = &self.stack.config.tcp;
-            let answer = wait.came(segment, self.now_ns, config, listens);
+            let mut answer = wait.came(segment, self.now_ns, config, listens);
+            if answer == Answer::Anew && queue_full {
+                self.stack.stats.count(Counter::ListenQueueFull);
+                answer = Answer::Nothing
+            }
+            if answer == Answer::Anew && self.stack.tcp.rooms.is_full() {
+                answer = Answer::Nothing
+            }
             let wait = *wait;
             if matches!(answer, Answer::Anew | Answer::Reset | Answer::Gone) {
                 demux.remove(tuple);
@@ -145,18 +156,19 @@ impl TimeWait {
         listens: bool,
     ) -> Answer {
         let until_ns = now_ns + config.time_wait_ns;
-        let beyond = before(self.acked, segment.seq());
-        let data_end = segment
-            .seq()
-            .wrapping_add(segment.repr.payload.len() as u32);
+        let seq = segment.seq();
+        let beyond = before(self.acked, seq);
+        let in_window = (seq.wrapping_sub(self.acked) as usize) < config.recv_bytes;
+        let data_end = seq.wrapping_add(segment.repr.payload.len() as u32);
         match segment.repr.control {
-            TcpControl::Rst if !self.ended && segment.seq() == self.acked => return Answer::Gone,
+            TcpControl::Rst if !self.ended && seq == self.acked => return Answer::Gone,
             TcpControl::Rst => return Answer::Nothing,
             TcpControl::Syn if self.ended && segment.ack().is_none() && beyond && listens => {
                 return Answer::Anew;
             }
+            TcpControl::Syn => return Answer::Acknowledge,
             TcpControl::Fin if self.ended => self.until_ns = until_ns,
-            _ if !self.ended && before(self.acked, data_end) => return Answer::Reset,
+            _ if !self.ended && in_window && before(self.acked, data_end) => return Answer::Reset,
             TcpControl::Fin if data_end == self.acked => {
                 self.acked = segment.end();
                 self.ended = true;

@@ -1,21 +1,17 @@
-//! A segment of ours that does not arrive: its neighbour does not answer ARP, or somebody on the way says so by ICMP; or our own address
-//! is ours no longer.
+//! A segment of ours that does not arrive: its neighbour does not answer ARP, or somebody on the way says so by ICMP.
 //!
 //! Who is only asking for a connection is told at once (Linux: `tcp_v4_err`, `EHOSTUNREACH`); one that stands has time until it is
-//! given up, and the reason is this one then, if nothing else was heard (RFC 1122, 4.2.3.9).
+//! given up, and the reason is this one then, if nothing else was heard (RFC 1122, 4.2.3.9). Who says so by ICMP is believed if he has
+//! seen a segment that may be on its way (RFC 5927, 4).
 
 use super::TcpError;
-use super::conn::{Inner, Shared};
+use super::conn::Inner;
 use super::demux::{Slot, Tuple};
+use crate::stack::Net;
 use crate::stack::icmp::{Quoted, Reason};
-use crate::stack::{Address, Net};
-use alloc::{sync::Arc, vec::Vec};
-use core::net::{Ipv4Addr, SocketAddrV4};
+use core::net::SocketAddrV4;
 use smoltcp::socket::tcp::State;
 use smoltcp::wire::{IPV4_HEADER_LEN, IpProtocol, Ipv4Packet, TcpPacket};
-
-/// Connections that are told at once that their address is gone.
-const BATCH: usize = 64;
 
 impl<U> Net<'_, U> {
     /// A packet that we have written was not delivered.
@@ -33,7 +29,7 @@ impl<U> Net<'_, U> {
             dest_port: tcp.dst_port(),
             seq: tcp.seq_number().0 as u32,
         };
-        self.tcp_unreachable(Reason::Host, &quoted);
+        self.undelivered(TcpError::HostUnreachable, &quoted, true);
     }
 
     /// Somebody says that a segment of ours does not arrive. False: it is of no connection, or none of its segments.
@@ -45,6 +41,11 @@ impl<U> Net<'_, U> {
             // Ours are not longer than any link of this kind takes, and shorter ones are not tried.
             Reason::TooLong => return false,
         };
+        self.undelivered(why, quoted, false)
+    }
+
+    /// `seen`: by ourselves.
+    fn undelivered(&mut self, why: TcpError, quoted: &Quoted, seen: bool) -> bool {
         let tuple = Tuple {
             local: SocketAddrV4::new(quoted.source, quoted.source_port),
             remote: SocketAddrV4::new(quoted.dest, quoted.dest_port),
@@ -53,60 +54,28 @@ impl<U> Net<'_, U> {
             Some(Slot::Conn(conn)) => conn.clone(),
             _ => return false,
         };
-        self.with_conn(&conn, |inner, _| inner.unreachable(why, quoted.seq))
-    }
-
-    /// From now on this computer is called so. Connections under its old address end, for nobody finds them any more.
-    pub(in crate::stack) fn rename(&mut self, address: Option<Address>) {
-        let old = core::mem::replace(&mut *self.stack.address.lock(), address);
-        if let Some(old) = old.filter(|old| address.is_none_or(|new| new.ip != old.ip)) {
-            self.strand(old.ip)
-        }
-    }
-
-    fn strand(&mut self, ip: Ipv4Addr) {
-        loop {
-            let (mut conns, mut halves) = (Vec::<Arc<Shared<U>>>::new(), Vec::new());
-            {
-                let demux = self.stack.tcp.demux.lock();
-                let slots = demux.slots.iter();
-                for (tuple, slot) in slots.filter(|(tuple, _)| *tuple.local.ip() == ip) {
-                    match slot {
-                        Slot::Conn(conn) if conns.len() < BATCH => conns.push(conn.clone()),
-                        Slot::Half(_) if halves.len() < BATCH => halves.push(*tuple),
-                        _ => (),
-                    }
-                }
-            }
-            if conns.is_empty() && halves.is_empty() {
-                return;
-            }
-            halves.iter().for_each(|tuple| self.drop_half(tuple));
-            for conn in &conns {
-                self.with_conn(conn, |inner, _| inner.forget(TcpError::AddrNotAvailable))
-            }
-        }
+        self.with_conn(&conn, |inner, _| inner.unreachable(why, quoted.seq, seen))
     }
 }
 
 impl<U> Inner<U> {
-    fn unreachable(&mut self, why: TcpError, seq: u32) -> bool {
-        if self.socket().state() != State::SynSent {
-            if why != TcpError::Refused {
-                self.soft_error = Some(why)
-            }
-            return true;
+    /// A segment of ours that begins with `seq` did not arrive. False: we have sent none such, or they have it.
+    fn unreachable(&mut self, why: TcpError, seq: u32, seen: bool) -> bool {
+        // Of a SYN: who has not seen it does not know the number.
+        let opening = self.socket().state() == State::SynSent;
+        if !self.egress.sight.is_under_way(seq) && (opening || !seen) {
+            return false;
         }
-        // Of our SYN; who has not seen it does not know the number.
-        let ours = self.egress.sight.next.wrapping_sub(1) == seq;
-        if ours {
+        if opening {
             self.forget(why)
+        } else if why != TcpError::Refused {
+            self.soft_error = Some(why)
         }
-        ours
+        true
     }
 
     /// Ends it without a word.
-    fn forget(&mut self, why: TcpError) {
+    pub fn forget(&mut self, why: TcpError) {
         self.error.get_or_insert(why);
         self.egress.kept.clear();
         self.forgotten = true

@@ -45,6 +45,11 @@ impl Egress {
         }
         self.queue
     }
+
+    /// By which the last went.
+    pub fn queue(&self) -> u16 {
+        self.queue
+    }
 }
 
 /// The device, for the time of a call.

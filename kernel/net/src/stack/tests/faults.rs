@@ -45,6 +45,7 @@ fn each_byte_arrives_over_a_bad_wire() {
                 ..Faults::default()
             },
             _ => Faults {
+                tcp_lost: false,
                 lost: 30,
                 doubled: 50,
                 corrupted: 30,

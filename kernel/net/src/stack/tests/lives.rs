@@ -245,7 +245,7 @@ fn what_is_remembered() {
 }
 
 /// Makes TCP's sum right again.
-fn mend(frame: &mut [u8]) {
+pub(super) fn mend(frame: &mut [u8]) {
     use smoltcp::wire::{Ipv4Packet, TcpPacket};
     let ip = Ipv4Packet::new_unchecked(&frame[14..]);
     let (source, dest) = (ip.src_addr().into(), ip.dst_addr().into());

@@ -1,10 +1,13 @@
 //! What is sent to ourselves is taken in by and by, whoever calls.
 
-use super::wire::{A, Card, Host, Told};
+use super::wire::{A, B, Card, Host, Told};
 use crate::stack::ipv4::Head;
 use crate::stack::looped::BATCH;
-use crate::stack::{Counter, Net};
+use crate::stack::tcp::Tuple;
+use crate::stack::timers::Target;
+use crate::stack::{Counter, DUE_AT_ONCE, Net};
 use smoltcp::wire::IpProtocol;
+use std::net::SocketAddrV4;
 
 /// Packets to ourselves of a protocol that nobody knows.
 fn fill(net: &mut Net<'_, Told>, packets: usize) {
@@ -41,34 +44,23 @@ fn a_call_takes_a_batch_and_says_that_there_is_more() {
 /// Many deadlines at once are not one call's either.
 #[test]
 fn a_tick_serves_some_deadlines() {
-    let mut host = Host::new(A);
-    let listener = host
-        .stack
-        .listen("127.0.0.1:80".parse().unwrap(), 4096, Default::default())
-        .unwrap();
-    let conns: Vec<_> = (0..600)
-        .map(|_| {
-            let to = listener.local();
-            let Host { stack, card } = &mut host;
-            let conn = stack.connect(to, Default::default(), 0, card).unwrap();
-            while stack.has_more(0) {
-                stack.tick(0, card)
-            }
-            conn
-        })
-        .collect();
-    let Host { stack, card } = &mut host;
-    for conn in &conns {
-        conn.shutdown_write(stack, 0, card).unwrap()
+    let host = Host::new(A);
+    let (stack, mut card) = (&host.stack, Card::new());
+    let all = 3 * DUE_AT_ONCE + 1;
+    for i in 0..all as u64 {
+        // Those of connections that have left ask for no other.
+        let local = SocketAddrV4::new(A, 80);
+        let remote = SocketAddrV4::new(B, i as u16);
+        stack
+            .timers
+            .remind(i, Target::Conn(Tuple { local, remote }))
     }
-    let later = 3_600_000_000_000;
-    stack.tick(later, card);
-    assert!(stack.has_more(later));
-    let mut ticks = 1;
-    while stack.has_more(later) {
-        stack.tick(later, card);
-        ticks += 1;
-        assert!(ticks < 1_000, "it has more for ever")
+    let now = all as u64;
+    for tick in 1..=3 {
+        stack.tick(now, &mut card);
+        let left = all - tick * DUE_AT_ONCE;
+        assert_eq!((stack.timers.len(), stack.has_more(now)), (left, true))
     }
-    assert!(ticks > 2, "{ticks}")
+    stack.tick(now, &mut card);
+    assert_eq!((stack.timers.len(), stack.has_more(now)), (0, false))
 }

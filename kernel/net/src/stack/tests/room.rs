@@ -1,14 +1,13 @@
 //! As many connections as there may be, and one more; ended ones that leave a record.
 
-use super::lives::{ask, recv, send, slots};
+use super::lives::{ask, mend, recv, send, slots};
 use super::streams::connect;
 use super::wire::{A, B, Host, Told};
 use super::world::World;
 use crate::stack::Counter;
+use crate::stack::common::SECOND_NS as SECOND;
 use crate::stack::tcp::{Conn, Listener, TcpError};
 use std::sync::Arc;
-
-const SECOND: u64 = 1_000_000_000;
 
 fn world(of_a: usize, of_b: usize) -> World {
     let host = |ip, most| Host::with(ip, |c| c.tcp.connections = most);
@@ -161,4 +160,73 @@ fn who_never_closes_is_forgotten() {
     assert_eq!(send(&mut world, &b, 1), Ok(1));
     world.run(SECOND);
     assert_eq!(recv(&mut world, &b), Err(TcpError::Reset))
+}
+
+/// Who guesses a number of a record's does not end the connection.
+#[test]
+fn a_guess_does_not_end_who_has_closed() {
+    let mut world = World::new(1);
+    let (a, b) = connect(&mut world, 0, 0);
+    let window = world.a.stack.config.tcp.recv_bytes as u32;
+    close(&mut world, a.conn);
+    world.run(SECOND);
+    assert_eq!(recv(&mut world, &b), Ok(0));
+    assert_eq!(send(&mut world, &b, 10), Ok(10));
+    let real = world.b.card.sent.pop_front().unwrap();
+    let seq = u32::from_be_bytes(real[38..42].try_into().unwrap());
+    let mut answer = |ahead, flags| {
+        let mut guess = real.clone();
+        guess[38..42].copy_from_slice(&seq.wrapping_add(ahead).to_be_bytes());
+        guess[47] = flags;
+        mend(&mut guess);
+        let now = world.now_ns;
+        world.a.input(&guess, now);
+        world.a.card.sent.pop_front().map(|frame| frame[47])
+    };
+    let [syn, rst, ack] = [2, 4, 16];
+    for ahead in [window, 1 << 30, (1 << 31) - 20, 1 << 31] {
+        assert_eq!(answer(ahead, ack), Some(ack), "{ahead}")
+    }
+    assert_eq!(answer(1, syn), Some(ack));
+    assert_eq!(answer(1, rst), None);
+    assert_eq!(answer(window - 1, ack), Some(rst | ack));
+    assert_eq!(slots(&world), [0, 1])
+}
+
+/// A SYN for which there is no place leaves the record of its tuple's last connection as it is.
+#[test]
+fn no_new_life_without_a_place() {
+    for places in [1, 2] {
+        let mut world = world(100, places);
+        let listener = listen(&world);
+        let (conn, _) = ask(&mut world, "10.0.0.2:80");
+        let port = conn.local().port();
+        world.run(SECOND);
+        let theirs = listener.accept(&world.b.stack, Arc::default()).unwrap();
+        let now = world.now_ns;
+        theirs.close(&world.b.stack, now, &mut world.b.card);
+        world.run(SECOND);
+        close(&mut world, conn);
+        world.run(SECOND);
+        let _takes_one = ask(&mut world, "10.0.0.2:80");
+        world.run(SECOND);
+        let (_again, _) = ask(&mut world, "10.0.0.2:80");
+        let mut syn = world.a.card.sent.pop_front().unwrap();
+        let old = world.b.stack.tcp.remembered(port).unwrap();
+        syn[34..36].copy_from_slice(&port.to_be_bytes());
+        syn[38..42].copy_from_slice(&old.wrapping_add(100_000).to_be_bytes());
+        mend(&mut syn);
+        let now = world.now_ns;
+        world.b.input(&syn, now);
+        let stack = &world.b.stack;
+        let half = stack.tcp.half_number(port).is_some();
+        assert_eq!(
+            (half, stack.remembered_connections()),
+            match places {
+                1 => (false, 1),
+                _ => (true, 0),
+            }
+        );
+        assert_eq!(world.b.card.sent.len(), usize::from(half))
+    }
 }

@@ -4,14 +4,13 @@ use super::lives::{ask, recv, send, slots};
 use super::streams::connect;
 use super::wire::{A, B, Host};
 use super::world::World;
-use crate::stack::Address;
+use crate::stack::common::SECOND_NS as SECOND;
 use crate::stack::tcp::TcpError;
+use crate::stack::{Address, Counter};
 use smoltcp::wire::Icmpv4DstUnreachable as Code;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-
-const SECOND: u64 = 1_000_000_000;
 
 /// The last IPv4 packet that A has sent.
 fn last_packet(world: &World) -> Vec<u8> {
@@ -65,25 +64,65 @@ fn who_connects_is_told_by_icmp() {
     }
 }
 
-/// One that stands lives on; if nothing else comes the reason is told when it is given up.
+/// One that stands lives on; if nothing else comes the reason is told when it is given up. ARP has an answer all the time.
 #[test]
 fn who_is_connected_has_time() {
+    for heard in [false, true] {
+        let mut world = World::new(1);
+        let (a, b) = connect(&mut world, 0, 0);
+        world.faults.tcp_lost = true;
+        assert_eq!(send(&mut world, &a, 10), Ok(10));
+        let packet = last_packet(&world);
+        world.run(SECOND);
+        complain(&mut world, Code::NetUnreachable, &packet);
+        assert_eq!(recv(&mut world, &a), Err(TcpError::WouldBlock));
+        if heard {
+            // That was nothing.
+            world.faults.tcp_lost = false;
+            assert_eq!(send(&mut world, &b, 1), Ok(1));
+            world.run(5 * SECOND);
+            assert_eq!(recv(&mut world, &a), Ok(1));
+            world.faults.tcp_lost = true;
+            assert_eq!(send(&mut world, &a, 10), Ok(10))
+        }
+        world.run(2_000 * SECOND);
+        let why = match heard {
+            true => TcpError::TimedOut,
+            false => TcpError::Unreachable,
+        };
+        assert_eq!(recv(&mut world, &a), Err(why))
+    }
+}
+
+/// Of one that stands, too, only what may be on its way can have got lost: who guesses is not believed.
+#[test]
+fn a_guess_is_not_believed() {
     let mut world = World::new(1);
-    let (a, b) = connect(&mut world, 0, 0);
+    let (a, _b) = connect(&mut world, 0, 0);
     assert_eq!(send(&mut world, &a, 10), Ok(10));
-    let packet = last_packet(&world);
+    let mut packet = last_packet(&world);
     world.run(SECOND);
+    let ignored = |world: &World| world.a.stack.stats.get(Counter::IcmpIgnored);
+    // It has arrived, and is acknowledged.
     complain(&mut world, Code::NetUnreachable, &packet);
-    assert_eq!(recv(&mut world, &a), Err(TcpError::WouldBlock));
-    // It is heard from: that was nothing.
-    assert_eq!(send(&mut world, &b, 1), Ok(1));
-    world.run(SECOND);
-    world.faults.lost = 1000;
+    assert_eq!(ignored(&world), 1);
+    world.faults.tcp_lost = true;
     assert_eq!(send(&mut world, &a, 10), Ok(10));
+    let seq = u32::from_be_bytes(packet[24..28].try_into().unwrap());
+    for (n, (ahead, believed)) in [(9, false), (20, false), (1 << 31, false), (10, true)]
+        .into_iter()
+        .enumerate()
+    {
+        packet[24..28].copy_from_slice(&seq.wrapping_add(ahead).to_be_bytes());
+        complain(&mut world, Code::NetUnreachable, &packet);
+        assert_eq!(
+            ignored(&world),
+            2 + n as u64 - u64::from(believed),
+            "{ahead}"
+        )
+    }
     world.run(2_000 * SECOND);
-    assert_eq!(recv(&mut world, &a), Ok(1));
-    // ARP has no answer either by now.
-    assert_eq!(a.conn.error(), Some(TcpError::HostUnreachable))
+    assert_eq!(recv(&mut world, &a), Err(TcpError::Unreachable))
 }
 
 /// Another address by DHCP: who has a connection under the old one is told, and its name is free; the others stay.

@@ -13,6 +13,8 @@ pub(crate) struct Faults {
     pub doubled: u32,
     /// A bit is turned.
     pub corrupted: u32,
+    /// No TCP arrives; all else does.
+    pub tcp_lost: bool,
     /// They take up to so long more than others: they overtake each other.
     pub jitter_ns: u64,
 }
@@ -90,7 +92,7 @@ impl World {
 
     fn fly(&mut self, to: Side, mut frame: Vec<u8>) {
         let faults = self.faults;
-        if self.rng.below(1000) < faults.lost {
+        if self.rng.below(1000) < faults.lost || faults.tcp_lost && is_tcp(&frame) {
             return;
         }
         if self.rng.below(1000) < faults.corrupted {
@@ -146,6 +148,10 @@ impl World {
     }
 }
 
+fn is_tcp(frame: &[u8]) -> bool {
+    frame[12..14] == [8, 0] && frame[23] == 6
+}
+
 fn is_reset(frame: &[u8]) -> bool {
-    frame[12..14] == [8, 0] && frame[23] == 6 && frame.get(47).is_some_and(|flags| flags & 4 != 0)
+    is_tcp(frame) && frame.get(47).is_some_and(|flags| flags & 4 != 0)
 }
