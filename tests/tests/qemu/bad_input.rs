@@ -175,8 +175,7 @@ fn output_gone() -> Result<(), String> {
             let name = format!("bad input::output gone ({place}, {machine})");
             let words: &[&str] = match machine {
                 "qemu" => &["hello"],
-                // As others build it.
-                _ => &["hello", "--machine", "host", "--debug"],
+                _ => &["hello", "--machine", "host"],
             };
             let run = run_runner("bad input", &name, words, |mut c| {
                 if let Ok(to) = to() {
