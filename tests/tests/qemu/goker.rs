@@ -3,12 +3,12 @@
 use tests::{Case, NO_NET};
 
 pub fn cases() -> Vec<Case> {
-    // Turns follow the virtual clock, however many CPUs there are.
     let of = |test| Case::new("goker", test).word("clock=virtual");
     vec![
         of("goker_leaks").smp(1).mode(NO_NET),
         of("goker_leaks").smp(2),
+        of("goker_leaks").smp(4),
         of("goker_corrected").smp(1),
-        of("goker_corrected").smp(2),
+        of("goker_corrected").smp(4),
     ]
 }
