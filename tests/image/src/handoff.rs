@@ -146,26 +146,38 @@ fn handoff_tick_taken() -> Outcome {
     ensure!(sched::gomaxprocs() == 2, "this is for two Ps");
     // The G on the first P in the call, the other one busy; that one in it, the first P idle; the other way round.
     for (first, alone) in [(true, false), (false, true), (true, true)] {
-        let (come, over) = (AtomicU64::new(0), AtomicBool::new(false));
-        scope(|s| {
-            for _ in 0..2 {
-                s.go(|| {
-                    bump(&come);
-                    hold_until(|| come.load(Acquire) == 2);
-                    if on_first_p() == first {
-                        if alone {
-                            others_halt()
-                        }
-                        two_ticks_in_a_call();
-                        over.store(true, Release)
-                    } else if !alone {
-                        hold_until(|| over.load(Acquire))
-                    }
-                });
-            }
-        });
+        // They may be moved while they choose: then nobody was where he was to be.
+        while !tick_is_taken(first, alone) {}
     }
     Ok(())
+}
+
+/// Two Gs on two Ps, and the one on the P that is wanted makes the call, if there is one. `alone`: the other one ends before.
+fn tick_is_taken(first: bool, alone: bool) -> bool {
+    let (come, gone) = (AtomicU64::new(0), AtomicU64::new(0));
+    let (taken, over) = (AtomicBool::new(false), AtomicBool::new(false));
+    scope(|s| {
+        for _ in 0..2 {
+            s.go(|| {
+                bump(&come);
+                hold_until(|| come.load(Acquire) == 2);
+                if on_first_p() == first && !taken.swap(true, AcqRel) {
+                    if alone {
+                        others_halt()
+                    }
+                    two_ticks_in_a_call();
+                    over.store(true, Release)
+                } else {
+                    bump(&gone);
+                    let neither = || gone.load(Acquire) == 2;
+                    if !alone {
+                        hold_until(|| over.load(Acquire) || neither())
+                    }
+                }
+            });
+        }
+    });
+    taken.load(Acquire)
 }
 
 fn on_first_p() -> bool {
