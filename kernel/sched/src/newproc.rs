@@ -5,7 +5,7 @@
 
 use crate::g::{Entry, ExitHook, G, GRef, GStatus};
 use crate::gqueue::GQueue;
-use crate::m::{M, count};
+use crate::m::M;
 use crate::p::{GOID_BATCH, P};
 use crate::park::current;
 use crate::policy::Event;
@@ -144,7 +144,7 @@ impl Sched {
         g.parent.store(parent, Relaxed);
         g.created_at
             .store(created_at as *const _ as *mut _, Relaxed);
-        count(&m.created);
+        m.created.store(m.created.load(Relaxed) + 1, Relaxed);
         g.trace_seq.store(0, Relaxed);
         g.traced(trace::Kind::GoCreate, parent as u32);
         g.becomes_runnable();
