@@ -159,11 +159,7 @@ fn bug_lost_goroutine() -> Outcome {
     crate::param::plant_bug();
     let _ = tx.send(1);
     spin_for(ms("ms", 150));
-    // None can have it in its hands, nor has had for a while: a slice that ends would wake another CPU to look for work.
-    others_halt();
-    let guard = PreemptGuard::new();
-    spin_for(ms("rest", 100));
-    drop(guard);
+    others_halt(); // none can have it in its hands
     trace::emit(trace::Kind::User, 0, 0); // a sign of life at the very end
     Ok(())
 }
