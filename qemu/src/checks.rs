@@ -105,18 +105,8 @@ impl RunArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolved::Resolved;
+    use crate::resolved::tests::{line, resolve};
     use clap::Parser;
-
-    fn resolve(line: &str) -> Result<Resolved> {
-        RunArgs::try_parse_from(["x"].into_iter().chain(line.split_whitespace()))
-            .unwrap()
-            .resolve()
-    }
-
-    fn line(options: &str) -> String {
-        resolve(options).unwrap_err().line
-    }
 
     #[test]
     fn what_does_not_go_together() {

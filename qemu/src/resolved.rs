@@ -108,17 +108,19 @@ fn procs(option: Option<u32>, environment: Option<&str>, smp: u32) -> Result<Opt
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use clap::Parser;
 
-    fn resolve(line: &str) -> Result<Resolved> {
+    /// What these words come to.
+    pub(crate) fn resolve(line: &str) -> Result<Resolved> {
         RunArgs::try_parse_from(["x"].into_iter().chain(line.split_whitespace()))
             .unwrap()
             .resolve()
     }
 
-    fn line(options: &str) -> String {
+    /// What is said of these words, which are wrong.
+    pub(crate) fn line(options: &str) -> String {
         resolve(options).unwrap_err().line
     }
 

@@ -11,6 +11,10 @@ mod limits;
 mod memory;
 #[path = "http/python.rs"]
 mod python;
+#[path = "http/refusals.rs"]
+mod refusals;
+#[path = "http/responses.rs"]
+mod responses;
 #[path = "http/serve.rs"]
 mod serve;
 #[path = "http/site.rs"]

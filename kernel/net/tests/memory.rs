@@ -35,7 +35,13 @@ unsafe impl GlobalAlloc for Counting {
 struct Nowhere;
 
 impl Out<()> for Nowhere {
-    fn frame(&mut self, _: usize, _: Option<Checksum>, _: &mut dyn FnMut(&mut [u8])) -> bool {
+    fn frame(
+        &mut self,
+        _: Option<u16>,
+        _: usize,
+        _: Option<Checksum>,
+        _: &mut dyn FnMut(&mut [u8]),
+    ) -> bool {
         true
     }
     fn ready(&mut self, _: &Arc<()>, _: Ready) {}

@@ -35,6 +35,7 @@ struct Card<'a>(&'a mut Transmitter<Bell>);
 impl Out<()> for Card<'_> {
     fn frame(
         &mut self,
+        _queue: Option<u16>,
         bytes: usize,
         checksum: Option<Checksum>,
         fill: &mut dyn FnMut(&mut [u8]),

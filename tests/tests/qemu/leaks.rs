@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
                     .says("has the lock and never runs again either")
                     .says("has ended with the lock")
                     .says("never runs again: nobody that can run has what it waits for")
-                    .says("created by tests/image/src/leaks.rs:"),
+                    .says("created by tests/image/src/leaks/patterns.rs:"),
             );
             all.push(of("leaks_none").smp(smp).mode(mode));
         }

@@ -1,9 +1,9 @@
 //! Goroutines that are locked to their CPU, and blocking calls.
 
-use tests::{Case, DEFAULT, NO_NET, sized};
+use super::turns::{Sizes, in_turn};
+use tests::{Case, NO_NET, sized};
 
-/// A test and its size, as in `stw.rs`.
-const LOCKED: &[(&str, &str, [u64; 3])] = &[
+const LOCKED: &[Sizes] = &[
     ("locked_yield_progress", "yields", [1000, 1000, 300]),
     ("locked_yield", "rounds", [50, 50, 50]),
     ("locked_block", "rounds", [2000, 2000, 500]),
@@ -14,25 +14,10 @@ const LOCKED: &[(&str, &str, [u64; 3])] = &[
 ];
 
 pub fn cases() -> Vec<Case> {
-    let mut all = Vec::new();
     let new = |test, smp| Case::new("locked", test).smp(smp);
-    for (i, smp) in [1u32, 2, 4].into_iter().enumerate() {
-        for mode in [DEFAULT, NO_NET] {
-            let tests = LOCKED.iter();
-            let tests = tests.map(|(test, key, sizes)| sized(test, key, sizes[i]));
-            let mut tests: Vec<String> = tests.collect();
-            tests.push(sized("locked_nesting", "moves", 160 / u64::from(smp)));
-            let case = Case::several("locked", "in turn", &tests)
-                .smp(smp)
-                .limit(600)
-                .mode(mode);
-            // Turns of those that keep their P last two slices.
-            all.push(match mode == DEFAULT {
-                true => case.word("slice_us=500"),
-                false => case,
-            });
-        }
-    }
+    let mut all = in_turn("locked", LOCKED, |smp| {
+        sized("locked_nesting", "moves", 160 / u64::from(smp))
+    });
     // Only P of several CPUs: the P follows the locked G.
     let tests = ["locked_block", "locked_exit", "locked_yield_progress"];
     let case = Case::several("locked", "1 P of 2", &tests);

@@ -49,6 +49,7 @@ mod stacks;
 mod step;
 mod stw;
 mod switches;
+mod turns;
 mod wake;
 mod wakeup;
 

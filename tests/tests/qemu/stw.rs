@@ -1,9 +1,10 @@
 //! Stops of the world, and changes of the number of Ps.
 
-use tests::{Case, DEFAULT, NO_NET, sized};
+use super::turns::{Sizes, in_turn};
+use tests::Case;
 
-/// A test that must pass without the nets as well, and its size: an argument, and its value on 1, 2 and 4 CPUs.
-const COOPERATIVE: &[(&str, &str, [u64; 3])] = &[
+/// Tests that must pass without the nets as well.
+const COOPERATIVE: &[Sizes] = &[
     ("stw_deadlock", "rounds", [100, 50, 20]),
     ("stw_short_calls", "stops", [50, 60, 20]),
     ("stw_spin_locks", "stops", [150, 30, 15]),
@@ -13,23 +14,8 @@ const COOPERATIVE: &[(&str, &str, [u64; 3])] = &[
 ];
 
 pub fn cases() -> Vec<Case> {
-    let mut all = Vec::new();
-    for (i, smp) in [1, 2, 4].into_iter().enumerate() {
-        for mode in [DEFAULT, NO_NET] {
-            let tests = COOPERATIVE.iter();
-            let tests = tests.map(|(test, key, sizes)| sized(test, key, sizes[i]));
-            let mut tests: Vec<String> = tests.collect();
-            tests.push("gomaxprocs_big".into());
-            let case = Case::several("stw", "in turn", &tests)
-                .smp(smp)
-                .limit(600)
-                .mode(mode);
-            // Turns of those that keep their P last two slices.
-            all.push(match mode == DEFAULT {
-                true => case.word("slice_us=500"),
-                false => case,
-            });
-        }
+    let mut all = in_turn("stw", COOPERATIVE, |_| "gomaxprocs_big".into());
+    for smp in [1, 2, 4] {
         let tests = ["stw_loops_without_calls", "stw_loops_with_calls"];
         let case = Case::several("stw", "loops", &tests).smp(smp);
         all.push(case.word("slice_us=2000"));

@@ -1,10 +1,10 @@
 //! Lost wake-ups, each on 1, 2 and 4 CPUs, with everything on and without the nets.
 
+use super::turns::Sizes;
 use tests::{Case, DEFAULT, NO_NET, sized};
 
-/// A test, and its size (an argument, and its value on 1, 2 and 4 CPUs). Machines with more CPUs than the host has free
-/// spend most of the time waiting for each other.
-const TESTS: &[(&str, &str, [u64; 3])] = &[
+/// Machines with more CPUs than the host has free spend most of the time waiting for each other.
+const TESTS: &[Sizes] = &[
     ("wake_ready_then_hold", "rounds", [20_000, 20_000, 2_000]),
     ("wake_everybody", "rounds", [3_000, 800, 100]),
     ("wake_network", "steps", [4_000, 4_000, 2_000]),
@@ -22,9 +22,7 @@ pub fn cases() -> Vec<Case> {
         for mode in [DEFAULT, NO_NET] {
             // Where a net may help, a part of the rounds will do.
             let part = if mode == DEFAULT { 3 } else { 1 };
-            let size = |(test, key, sizes): &(&str, &str, [u64; 3])| {
-                sized(test, key, sizes[i].div_ceil(part))
-            };
+            let size = |(test, key, sizes): &Sizes| sized(test, key, sizes[i].div_ceil(part));
             let tests: Vec<String> = TESTS.iter().map(size).collect();
             let case = Case::several("wake", "in turn", &tests);
             all.push(case.smp(smp).mode(mode).limit(600));

@@ -295,23 +295,14 @@ impl<B: Bell> Drop for Out<'_, B> {
 }
 
 impl<B: Bell> stack::Out<PollDesc> for Out<'_, B> {
-    fn frame(
-        &mut self,
-        bytes: usize,
-        checksum: Option<Checksum>,
-        fill: &mut dyn FnMut(&mut [u8]),
-    ) -> bool {
-        self.frame_by(self.near(), bytes, checksum, fill)
-    }
-
     /// Whoever asks may be on another CPU by the time he sends: that is as good.
     fn near(&self) -> u16 {
         self.card.map_or(0, |card| card.near() as u16)
     }
 
-    fn frame_by(
+    fn frame(
         &mut self,
-        queue: u16,
+        queue: Option<u16>,
         bytes: usize,
         checksum: Option<Checksum>,
         fill: &mut dyn FnMut(&mut [u8]),
@@ -319,7 +310,8 @@ impl<B: Bell> stack::Out<PollDesc> for Out<'_, B> {
         let Some(card) = self.card else {
             return true; // there is no wire: it is lost
         };
-        let sent = card.send(queue.into(), bytes, checksum, fill);
+        let queue = queue.map_or_else(|| card.near(), usize::from);
+        let sent = card.send(queue, bytes, checksum, fill);
         self.sent |= u64::from(sent) << queue;
         sent
     }

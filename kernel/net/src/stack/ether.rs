@@ -53,10 +53,7 @@ impl<U> Net<'_, U> {
             fill(&mut to_fill[HEADER..])
         };
         let bytes = HEADER + bytes;
-        let gone = match self.queue {
-            None => self.out.frame(bytes, checksum, &mut whole),
-            Some(queue) => self.out.frame_by(queue, bytes, checksum, &mut whole),
-        };
+        let gone = self.out.frame(self.queue, bytes, checksum, &mut whole);
         if gone {
             self.stack.stats.count(Counter::FramesOut)
         }

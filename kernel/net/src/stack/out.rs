@@ -20,8 +20,12 @@ pub trait Out<U> {
     /// there, and with `checksum` the card finishes TCP's or UDP's sum; or there is no card, and frame and `fill` are lost. False: the
     /// card is full, and `fill` was not called; [`Stack::room`](super::Stack::room) is to be called when it is not. What was taken may
     /// leave as late as the caller of the stack likes. May be called under a connection's lock.
+    ///
+    /// `queue`: the queue of the card's that it goes by, where frames stay in their order and whose room counts; None: that of the
+    /// caller's CPU.
     fn frame(
         &mut self,
+        queue: Option<u16>,
         bytes: usize,
         checksum: Option<Checksum>,
         fill: &mut dyn FnMut(&mut [u8]),
@@ -30,18 +34,6 @@ pub trait Out<U> {
     /// The card's queue that is the caller's CPU's.
     fn near(&self) -> u16 {
         0
-    }
-
-    /// As [`Out::frame`], by a certain queue of the card's: frames of one queue stay in their order. Full is that queue.
-    fn frame_by(
-        &mut self,
-        queue: u16,
-        bytes: usize,
-        checksum: Option<Checksum>,
-        fill: &mut dyn FnMut(&mut [u8]),
-    ) -> bool {
-        let _ = queue;
-        self.frame(bytes, checksum, fill)
     }
 
     /// Somebody who was told `WouldBlock` may try again, or, `Closed`, whoever has the socket. No lock of the stack's is held (I-ONE);

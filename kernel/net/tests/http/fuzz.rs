@@ -1,7 +1,7 @@
 //! A million damaged requests: nothing panics, every answer is whole, and every counter of errors is reached.
 
+use crate::refusals::refused;
 use crate::site::site;
-use crate::table::refused;
 use crate::wire::{Answer, Wire, answer, peer};
 use embedded_io::ErrorKind;
 use net::http::{End, GetError, Limits, Refusal, get};

@@ -1,7 +1,7 @@
 //! The pieces that bytes come in mean nothing.
 
+use crate::refusals::refused;
 use crate::site::site;
-use crate::table::refused;
 use crate::wire::{Wire, answers, peer};
 use net::http::{End, Outcome};
 

@@ -119,27 +119,21 @@ mod tests {
     }
 
     impl Out<Told> for Card {
-        fn frame(
-            &mut self,
-            bytes: usize,
-            _: Option<Checksum>,
-            fill: &mut dyn FnMut(&mut [u8]),
-        ) -> bool {
-            fill(&mut vec![0; bytes]);
-            true
-        }
-
         fn near(&self) -> u16 {
             self.near
         }
 
-        fn frame_by(
+        fn frame(
             &mut self,
-            queue: u16,
+            queue: Option<u16>,
             bytes: usize,
             _: Option<Checksum>,
             fill: &mut dyn FnMut(&mut [u8]),
         ) -> bool {
+            let Some(queue) = queue else {
+                fill(&mut vec![0; bytes]);
+                return true; // no connection's
+            };
             self.tried += 1;
             let room = &mut self.room[usize::from(queue)];
             if *room == 0 {

@@ -45,13 +45,18 @@ impl Card {
     }
 }
 
-impl Card {
-    fn take(
+impl Out<Told> for Card {
+    fn frame(
         &mut self,
+        queue: Option<u16>,
         bytes: usize,
         checksum: Option<Checksum>,
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> bool {
+        match queue {
+            Some(queue) => self.by.push(queue),
+            None => self.others_by.push(self.near),
+        }
         assert!((crate::device::FRAME_LEAST..=crate::device::FRAME_BYTES).contains(&bytes));
         self.tried += 1;
         if self.sent.len() >= self.room {
@@ -68,32 +73,9 @@ impl Card {
         self.sent.push_back(frame);
         true
     }
-}
-
-impl Out<Told> for Card {
-    fn frame(
-        &mut self,
-        bytes: usize,
-        checksum: Option<Checksum>,
-        fill: &mut dyn FnMut(&mut [u8]),
-    ) -> bool {
-        self.others_by.push(self.near);
-        self.take(bytes, checksum, fill)
-    }
 
     fn near(&self) -> u16 {
         self.near
-    }
-
-    fn frame_by(
-        &mut self,
-        queue: u16,
-        bytes: usize,
-        checksum: Option<Checksum>,
-        fill: &mut dyn FnMut(&mut [u8]),
-    ) -> bool {
-        self.by.push(queue);
-        self.take(bytes, checksum, fill)
     }
 
     fn ready(&mut self, socket: &Arc<Told>, mode: Ready) {
