@@ -113,8 +113,8 @@ impl Case {
         }
     }
 
-    /// One of so many tries has to succeed: for a planted bug that the checker reports only if the end comes at a moment at which it
-    /// can be sure. Never for what the machine must do each time.
+    /// So many tries for what the events have to show, where they show nothing at all: for a planted bug that the checker reports only if
+    /// the end comes at a moment at which it can be sure. Everything else fails at once.
     pub fn one_of(mut self, tries: u32) -> Case {
         self.tries = tries;
         self

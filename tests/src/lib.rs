@@ -47,6 +47,11 @@ pub const NO_NET: Mode = Mode {
     words: &["preempt=off", "sysmon=off"],
 };
 
+/// What a wait for a machine that runs may take before it is hung.
+pub fn hung() -> std::time::Duration {
+    std::time::Duration::from_secs(60 * patience())
+}
+
 /// How many times wider time limits are.
 pub fn patience() -> u64 {
     let given = std::env::var("RINGO_PATIENCE").ok();

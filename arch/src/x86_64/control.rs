@@ -1,15 +1,15 @@
 //! The control channel to the runner: QEMU's debug console, one port that takes bytes and never makes them wait.
 
 use super::lock::Lock;
-use super::nmi;
+use super::{nmi, tsc};
 use core::arch::asm;
 
 const PORT: u16 = 0xe9;
 /// As for the console, a holder that was stopped for good must not stop the last words: tries before they break the lock.
 const SPINS: usize = 200_000;
 
-/// The same where the holder is off its processor at most: a second and more.
-const SPINS_IN_ORDER: usize = 10_000_000;
+/// The holder is off its processor at most: longer than any host keeps it from running.
+const PATIENCE_NS: u64 = 10_000_000_000;
 
 static CONTROL: Lock<()> = Lock::new(());
 
@@ -28,15 +28,18 @@ pub fn control_write(bytes: &[u8]) {
     }
 }
 
-/// Calls `f` when nobody is in the middle of a line: the end of the machine would cut it. As long as the machine ends in order the
-/// writer runs or will.
-pub(super) fn at_rest(f: impl FnOnce()) {
-    let spins = if nmi::is_ending() {
-        SPINS
-    } else {
-        SPINS_IN_ORDER
-    };
-    CONTROL.with_or_break(spins, |(), _| f())
+/// Nobody writes any more, and nobody is in the middle of a line, which the end of the machine would cut. As long as the machine ends
+/// in order the writer runs, or will.
+pub(super) fn close() {
+    let begin_ns = tsc::now_ns();
+    let mut spins = 0;
+    CONTROL.seize(|| {
+        spins += 1;
+        match nmi::is_ending() {
+            true => spins < SPINS,
+            false => tsc::now_ns() - begin_ns < PATIENCE_NS,
+        }
+    })
 }
 
 fn out(bytes: &[u8]) {

@@ -27,10 +27,9 @@ fn drain_console() {
 /// Ends the machine; QEMU's exit status is twice the code plus one. Without the device the CPU halts for good.
 pub fn exit(code: ExitCode) -> ! {
     drain_console();
-    super::control::at_rest(|| {
-        // SAFETY: the port belongs to this device alone.
-        unsafe { x86_64::instructions::port::PortWriteOnly::new(PORT).write(code as u32) }
-    });
+    super::control::close();
+    // SAFETY: the port belongs to this device alone.
+    unsafe { x86_64::instructions::port::PortWriteOnly::new(PORT).write(code as u32) };
     loop {
         // SAFETY: nothing is left to do.
         unsafe { asm!("cli", "hlt", options(nomem, nostack)) };

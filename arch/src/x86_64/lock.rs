@@ -53,6 +53,14 @@ impl<T> Lock<T> {
         r
     }
 
+    /// Takes it for good, as soon as it is free; or leaves it to its holder, when `patient` says no more.
+    pub fn seize(&self, mut patient: impl FnMut() -> bool) {
+        preempt_disable();
+        while !self.try_take() && patient() {
+            core::hint::spin_loop()
+        }
+    }
+
     fn try_take(&self) -> bool {
         !self.taken.load(Relaxed) && !self.taken.swap(true, Acquire) // pairs with the Release stores above
     }

@@ -3,7 +3,7 @@
 use crate::param::param;
 use crate::wait::{hold_until, until};
 use crate::{Outcome, Test, ensure, figure};
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
 use ringo::metrics::{self, Metrics};
 use ringo::prelude::*;
 use sched::StopReason;
@@ -43,10 +43,17 @@ fn trace_idle() -> Outcome {
 /// The same with every P busy, and a queue of those that wait for one.
 fn trace_busy() -> Outcome {
     static STOP: AtomicBool = AtomicBool::new(false);
-    let gs: Vec<_> = (0..4 * num_cpu())
-        .map(|_| spawn(|| until(|| STOP.load(Relaxed))))
-        .collect();
+    static RUN: AtomicUsize = AtomicUsize::new(0);
+    let n = 4 * num_cpu();
+    let busy = || {
+        RUN.fetch_add(1, Relaxed);
+        until(|| STOP.load(Relaxed))
+    };
+    let gs: Vec<_> = (0..n).map(|_| spawn(busy)).collect();
+    until(|| RUN.load(Relaxed) == n);
+    eprintln!("all are busy");
     until_traced(param("traces", 10));
+    eprintln!("no more");
     STOP.store(true, Relaxed);
     gs.into_iter().for_each(|g| g.join());
     Ok(())

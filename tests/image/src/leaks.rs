@@ -8,9 +8,7 @@ use alloc::collections::BTreeSet;
 use core::hint::black_box;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use patterns::{PATTERNS, kind};
-use ringo::leaks::Why;
 use ringo::prelude::*;
-use sched::WaitReason;
 
 pub const TESTS: &[Test] = &[
     ("leaks_found", leaks_found),

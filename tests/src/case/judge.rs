@@ -2,10 +2,17 @@
 
 use super::{Case, Expect};
 use crate::table;
-use ringo_runner::Outcome;
+use ringo_runner::{Outcome, Traced};
 use std::collections::BTreeMap;
 
 impl Case {
+    /// It ended as it has to, and its events show nothing wrong: what was planted did not show.
+    pub(super) fn shows_nothing(&self, outcome: &Outcome) -> bool {
+        let nothing = |traced: &Traced| traced.violations.is_empty();
+        matches!(self.expect, Expect::Exit(status) if outcome.exit == status)
+            && outcome.traced.as_ref().is_some_and(nothing)
+    }
+
     pub(super) fn judge_all(&self, outcome: &Outcome) -> Result<(), String> {
         match self.expect {
             Expect::Exit(status) if outcome.exit != status => {

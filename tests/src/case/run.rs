@@ -3,10 +3,11 @@
 use super::judge::{figures, report};
 use super::{Case, Script};
 use crate::peer::Listener;
-use crate::{host_image, netns, patience, table};
+use crate::{host_image, hung, netns, patience, table};
 use ringo_runner::{HostMachine, Machine, Net, Outcome};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 /// What runs beside the machine, and knows when that has ended.
 #[derive(Default)]
@@ -18,6 +19,21 @@ impl Beside {
     /// Whether the machine has ended: nothing comes from it any more.
     pub fn has_ended(&self) -> bool {
         self.ended.load(Relaxed)
+    }
+
+    /// Tries again and again, as long as the machine is there: until its server is, QEMU takes connections and breaks them off.
+    ///
+    /// # Errors
+    /// Those of the last try.
+    pub fn keep_trying<T>(&self, try_it: impl Fn() -> Result<T, String>) -> Result<T, String> {
+        let begin = Instant::now();
+        loop {
+            let tried = try_it();
+            if tried.is_ok() || self.has_ended() || begin.elapsed() > hung() {
+                return tried;
+            }
+            std::thread::sleep(Duration::from_millis(20))
+        }
     }
 }
 
@@ -32,41 +48,38 @@ impl Drop for Ends<'_> {
 
 impl Case {
     pub(super) fn run(&self) -> Result<(), String> {
-        // A try that is not the last fails nobody.
-        (1..self.tries)
-            .find_map(|_| self.run_once(false).ok())
-            .map_or_else(|| self.run_once(true), Ok)
+        (0..self.boots).try_for_each(|_| self.run_once(self.tries))
     }
 
-    fn run_once(&self, last: bool) -> Result<(), String> {
-        for _ in 0..self.boots {
-            let (outcome, said) = match self.tap {
-                None => self.run_beside()?,
-                Some(queues) => {
-                    let within = || self.run_beside();
-                    match netns::within_or_note(&self.name(), queues, within) {
-                        Some(result) => result?,
-                        None => return Ok(()),
-                    }
+    fn run_once(&self, tries: u32) -> Result<(), String> {
+        let (outcome, said) = match self.tap {
+            None => self.run_beside()?,
+            Some(queues) => {
+                let within = || self.run_beside();
+                match netns::within_or_note(&self.name(), queues, within) {
+                    Some(result) => result?,
+                    None => return Ok(()),
                 }
-            };
-            let judged = self.judge_all(&outcome);
-            let judged = match (judged, said) {
-                (judged, Ok(())) => judged,
-                (Ok(()), Err(said)) => Err(format!("the script beside it: {said}")),
-                (Err(why), Err(said)) => Err(format!("{why}; the script beside it: {said}")),
-            };
-            table::record(
-                self.area,
-                &self.name(),
-                self.mode.name,
-                &outcome,
-                figures(&outcome),
-                judged.is_ok() || !last,
-            );
-            judged.map_err(|why| report(&why, &outcome))?;
+            }
+        };
+        if tries > 1 && said.is_ok() && self.shows_nothing(&outcome) {
+            return self.run_once(tries - 1);
         }
-        Ok(())
+        let judged = self.judge_all(&outcome);
+        let judged = match (judged, said) {
+            (judged, Ok(())) => judged,
+            (Ok(()), Err(said)) => Err(format!("the script beside it: {said}")),
+            (Err(why), Err(said)) => Err(format!("{why}; the script beside it: {said}")),
+        };
+        table::record(
+            self.area,
+            &self.name(),
+            self.mode.name,
+            &outcome,
+            figures(&outcome),
+            judged.is_ok(),
+        );
+        judged.map_err(|why| report(&why, &outcome))
     }
 
     /// The machine and its script: how the one ended, what the other said.

@@ -3,6 +3,7 @@
 use super::{Peer, SocketHandle, State};
 use smoltcp::socket::tcp::{Socket, SocketBuffer};
 use std::net::SocketAddrV4;
+use std::time::{Duration, Instant};
 
 /// Buffers of a socket, unless the script says otherwise.
 const BUFFER: usize = 64 << 10;
@@ -84,6 +85,22 @@ impl Peer {
         let at = self.dial(to)?;
         self.connected(at)?;
         Ok(at)
+    }
+
+    /// The same to a server that listens soon after the machine has its address.
+    ///
+    /// # Errors
+    /// As [`Peer::connected`]; nobody listens for as long as a machine may take.
+    pub fn connect_when_it_listens(&mut self, to: SocketAddrV4) -> Result<SocketHandle, String> {
+        let begin = Instant::now();
+        loop {
+            match self.connect(to) {
+                Err(why) if why.contains("refused") && begin.elapsed() < crate::hung() => {
+                    self.run_for(Duration::from_millis(5))
+                }
+                done => return done,
+            }
+        }
     }
 
     /// Sends all of it, as the machine takes it; it need not have arrived.

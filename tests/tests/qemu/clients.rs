@@ -11,12 +11,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-use tests::{Case, Live, note, patience, tools};
-
-/// What a client may wait before its server is hung.
-fn hung() -> Duration {
-    Duration::from_secs(60 * patience())
-}
+use tests::{Case, Live, hung, note, tools};
 
 fn text(error: std::io::Error) -> String {
     error.to_string()

@@ -110,6 +110,12 @@ fn traces(o: &Outcome, procs: usize, period_ms: u64) -> Result<Vec<Line>, String
     Ok(all)
 }
 
+/// How many lines of a trace come before the one that says `word`.
+fn lines_before(o: &Outcome, word: &str) -> Option<usize> {
+    let at = lines(o).position(|l| l == word)?;
+    Some(lines(o).take(at).filter(|l| l.contains("SCHED ")).count())
+}
+
 /// Most of the lines say so: others may fall into the first or last moments.
 fn mostly(lines: &[Line], what: &str, is: impl Fn(&Line) -> bool) -> Result<(), String> {
     let n = lines.iter().filter(|l| is(l)).count();
@@ -152,12 +158,16 @@ fn trace_cases() -> Vec<Case> {
                     let queued = l.value("runqueue") + l.queues.iter().sum::<u64>();
                     l.value("idleprocs") == 0 && queued >= n as u64
                 };
-                // How long it takes them to begin and to end is the host's affair.
-                let (first, last) = (lines.iter().position(busy), lines.iter().rposition(busy));
-                let (Some(first), Some(last)) = (first, last) else {
-                    return Err("no line shows the machine busy".into());
+                // Before the first word some may not run yet, after the second some no longer.
+                let before = |word: &str| {
+                    let said = lines_before(o, word).ok_or(format!("it did not say \"{word}\""));
+                    said.map(|n| n.min(lines.len()))
                 };
-                mostly(&lines[first..=last], "the machine is busy", busy)
+                let lines = &lines[before("all are busy")?..before("no more")?];
+                if lines.len() < 8 {
+                    return Err(format!("only {} lines of a busy machine", lines.len()));
+                }
+                mostly(lines, "the machine is busy", busy)
             }));
         }
         all.push(

@@ -10,18 +10,13 @@ use base::Rng;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{Duration, Instant};
 use tests::peer::{Peer, Setup, SocketHandle, Wire};
-use tests::{Board, Case, NO_NET};
+use tests::{Board, Case, NO_NET, hung};
 
 const IP: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
 const ECHO: SocketAddrV4 = SocketAddrV4::new(IP, 7);
 const CONTROL: SocketAddrV4 = SocketAddrV4::new(IP, 9);
 /// Tables grow and keep a little; a connection that stays takes two buffers of 16 KiB.
 const SLACK_BYTES: u64 = 64 << 10;
-
-/// What a wait for the machine may take before it is hung.
-fn hung() -> Duration {
-    Duration::from_secs(60) * tests::patience() as u32
-}
 
 /// How the machine is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,15 +75,7 @@ impl Load {
         let mac = heard.try_iter().flatten().next();
         let mac = mac.ok_or("it has asked without a frame")?;
         peer.sniff(|_| false);
-        let begin = Instant::now();
-        let control = loop {
-            match peer.connect(CONTROL) {
-                Err(why) if why.contains("refused") && begin.elapsed() < hung() => {
-                    peer.run_for(Duration::from_millis(5))
-                }
-                done => break done?,
-            }
-        };
+        let control = peer.connect_when_it_listens(CONTROL)?;
         let mut load = Load {
             peer,
             control,
@@ -209,6 +196,7 @@ pub fn cases() -> Vec<Case> {
             .smp(2)
             .peer(storm::unheard),
         web::web(2, Board::Q35, false),
+        web::web(2, Board::Q35, true),
         web::web(4, Board::Microvm, true),
     ]
 }

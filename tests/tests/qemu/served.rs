@@ -6,15 +6,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
-use std::time::{Duration, Instant};
-use tests::peer::{Faults, Peer, Setup, SocketHandle, Wire};
-use tests::{Beside, Board, Case, NO_NET, demo};
+use tests::peer::{Faults, Peer, Setup, Wire};
+use tests::{Board, Case, NO_NET, demo, hung};
 
 const MACHINE: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
-/// What a wait for the machine may take before it is hung.
-fn hung() -> Duration {
-    Duration::from_secs(60) * tests::patience() as u32
-}
 
 /// A peer that gives the machine its address, and has it.
 fn peer(wire: Wire, setup: Setup) -> Result<Peer, String> {
@@ -26,23 +21,10 @@ fn peer(wire: Wire, setup: Setup) -> Result<Peer, String> {
     Ok(peer)
 }
 
-/// The server listens soon after the machine has its address.
-fn connect(peer: &mut Peer) -> Result<SocketHandle, String> {
-    let begin = Instant::now();
-    loop {
-        match peer.connect(SocketAddrV4::new(MACHINE, 7)) {
-            Err(why) if why.contains("refused") && begin.elapsed() < hung() => {
-                peer.run_for(Duration::from_millis(5))
-            }
-            done => return done,
-        }
-    }
-}
-
 /// Connections one after another, some bytes each; all of them come back.
 fn echoed(mut peer: Peer, connections: u64, bad: bool) -> Result<(), String> {
     for c in 0..connections {
-        let at = connect(&mut peer)?;
+        let at = peer.connect_when_it_listens(SocketAddrV4::new(MACHINE, 7))?;
         let sent: Vec<u8> = (0..20_000u64).map(|i| ((i * i) ^ c) as u8).collect();
         // In parts that fit into the buffers on the way.
         for part in sent.chunks(4_000) {
@@ -147,21 +129,6 @@ fn free_port() -> u16 {
     free.map_or(28_080, |at| at.port())
 }
 
-/// Tries again and again: until the server is there, QEMU takes connections and breaks them off.
-fn until_it_answers(
-    machine: &Beside,
-    try_it: impl Fn() -> Result<(), String>,
-) -> Result<(), String> {
-    let begin = Instant::now();
-    loop {
-        let tried = try_it();
-        if tried.is_ok() || machine.has_ended() || begin.elapsed() > hung() {
-            return tried;
-        }
-        std::thread::sleep(Duration::from_millis(50))
-    }
-}
-
 /// The demo, as a user starts it, but for the port.
 fn web(board: Board, smp: u32) -> Case {
     // Chosen when the machine starts.
@@ -179,7 +146,7 @@ fn web(board: Board, smp: u32) -> Case {
         machine.forwards = vec![Forward { udp, host, guest }]
     });
     let case = case.client(move |machine| {
-        until_it_answers(machine, || match port.load(Relaxed) {
+        machine.keep_trying(|| match port.load(Relaxed) {
             0 => Err("the machine has not started".to_string()),
             port => browse(port),
         })
@@ -215,7 +182,7 @@ fn followed() -> Case {
     });
     // 8007, or one of the next if somebody has that.
     let case = case.client(|machine| {
-        until_it_answers(machine, || {
+        machine.keep_trying(|| {
             let mut tries = (8007..8027).map(ask_port);
             tries
                 .find(Result::is_ok)
@@ -243,7 +210,7 @@ fn last_word(keep: u64, busy: u64) -> Case {
     let case = case.arg("bytes", BYTES).arg("keep", keep).arg("busy", busy);
     case.peer(|wire| {
         let mut peer = peer(wire, Setup::default())?;
-        let at = connect(&mut peer)?;
+        let at = peer.connect_when_it_listens(SocketAddrV4::new(MACHINE, 7))?;
         let word = peer.recv_to_end(at)?;
         let sent = (0..BYTES).map(|i| i as u8);
         match word.iter().copied().eq(sent) {

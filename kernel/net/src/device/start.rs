@@ -133,22 +133,26 @@ fn begin<T: Transport, M: Memory>(t: &mut T, pairs_most: u16) -> Result<Parts<T:
     // Behind all pairs that the device has, used or not (5.1.2).
     let control = match pairs {
         1 => None,
-        _ => Some(Control::new::<T, M>(t, 2 * has, offers.event_idx)),
+        _ => match Control::new::<T, M>(t, 2 * has, offers.event_idx) {
+            Ok(control) => Some(control),
+            Err(error) => return begin_with_one::<T, M>(t, error),
+        },
     };
     t.set_status(ACKNOWLEDGE | DRIVER | FEATURES_OK | DRIVER_OK);
     // Only from here on may the device be kicked.
-    let obeys = match control {
-        None => true,
-        Some(control) => control.is_ok_and(|mut control| control.use_pairs(pairs)),
-    };
-    if !obeys {
+    if control.is_some_and(|mut control| !control.use_pairs(pairs)) {
         // It may obey yet, and use queues that nobody looks at: so everything from the start.
-        log::warn!("network card: it does not use {pairs} pairs of queues, so it has one");
-        return begin::<T, M>(t, 1);
+        return begin_with_one::<T, M>(t, Error::Unusable("it does not obey"));
     }
     first.receiver.refill();
     more.iter_mut().for_each(|pair| pair.receiver.refill());
     Ok((mac, offers, first, more))
+}
+
+/// Its queue for orders does not work: it has one pair.
+fn begin_with_one<T: Transport, M: Memory>(t: &mut T, why: Error) -> Result<Parts<T::Bell>, Error> {
+    log::warn!("several pairs of queues: {why}; one is used");
+    begin::<T, M>(t, 1)
 }
 
 /// How many pairs the device has, and how many of them are used: never several where it has one.

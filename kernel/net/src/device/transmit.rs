@@ -73,11 +73,12 @@ impl<B: Bell> Transmitter<B> {
         wanted.then(|| self.bell.clone())
     }
 
-    /// Lets all frames go and tells the device of them, whether it wants to be told or not.
-    pub fn remind(&mut self) {
+    /// As [`Transmitter::publish`], for a device that is told whether it wants to be or not.
+    #[must_use = "the device may wait for it"]
+    pub fn remind(&mut self) -> B {
         // What it says is of no account here.
         let _ = self.pool.queue.publish();
-        self.bell.ring()
+        self.bell.clone()
     }
 
     /// Takes back the buffers of frames that have gone.

@@ -40,8 +40,16 @@ pub(super) struct Card<B: Bell> {
 }
 
 struct Queues<B: Bell> {
-    receiver: SpinLock<Incoming<B>>,
+    receiver: SpinLock<Receiver<B>>,
     sender: SpinLock<Sender<B>>,
+    /// Written under the lock of the half, read by anybody; relaxed: they count and order nothing.
+    frames_in: AtomicU64,
+    frames_out: AtomicU64,
+}
+
+/// More of what one at a time counts.
+fn count(counter: &AtomicU64, n: usize) {
+    counter.store(counter.load(Relaxed) + n as u64, Relaxed)
 }
 
 /// What went through one of the card's pairs of queues.
@@ -53,14 +61,8 @@ pub struct QueuePair {
     pub frames_out: u64,
 }
 
-struct Incoming<B: Bell> {
-    receiver: Receiver<B>,
-    frames: u64,
-}
-
 struct Sender<B: Bell> {
     transmitter: Transmitter<B>,
-    frames: u64,
     /// I-FULL: somebody waits for room.
     full: bool,
 }
@@ -69,21 +71,16 @@ impl<B: Bell> Card<B> {
     #[cfg(ringo_kernel)]
     pub(super) fn new(mac: [u8; 6], offers: Offers, pairs: impl Iterator<Item = Pair<B>>) -> Self {
         let queues = |pair: Pair<B>| Queues {
-            receiver: SpinLock::new(
-                Rank::NetReceiver,
-                Incoming {
-                    receiver: pair.receiver,
-                    frames: 0,
-                },
-            ),
+            receiver: SpinLock::new(Rank::NetReceiver, pair.receiver),
             sender: SpinLock::new(
                 Rank::NetDevice,
                 Sender {
                     transmitter: pair.transmitter,
-                    frames: 0,
                     full: false,
                 },
             ),
+            frames_in: AtomicU64::new(0),
+            frames_out: AtomicU64::new(0),
         };
         Card {
             pairs: pairs.map(queues).collect(),
@@ -107,11 +104,11 @@ impl<B: Bell> Card<B> {
         let (before, after) = self.pairs.split_at(first);
         let mut left = BUDGET;
         for pair in after.iter().chain(before) {
-            let mut incoming = pair.receiver.lock();
-            incoming.receiver.ignore();
-            match incoming.receiver.receive(left, &mut f) {
+            let mut receiver = pair.receiver.lock();
+            receiver.ignore();
+            match receiver.receive(left, &mut f) {
                 Ok(n) => {
-                    incoming.frames += n as u64;
+                    count(&pair.frames_in, n);
                     left -= n
                 }
                 Err(error) => self.say_broken(&error),
@@ -129,7 +126,7 @@ impl<B: Bell> Card<B> {
         let mut news = false;
         for pair in &self.pairs {
             news |= {
-                let receiver = &mut pair.receiver.lock().receiver;
+                let mut receiver = pair.receiver.lock();
                 let came = receiver.listen();
                 if lost {
                     receiver.ignore()
@@ -155,8 +152,9 @@ impl<B: Bell> Card<B> {
         }
         self.watch_ns.store(now_ns + WATCH_NS, Relaxed);
         for pair in &self.pairs {
-            pair.receiver.lock().receiver.remind();
-            pair.sender.lock().transmitter.remind()
+            pair.receiver.lock().remind();
+            let bell = pair.sender.lock().transmitter.remind();
+            bell.ring() // see `flush`
         }
     }
 
@@ -192,8 +190,8 @@ impl<B: Bell> Card<B> {
     /// What went through each pair.
     pub(super) fn counts(&self) -> Vec<QueuePair> {
         let counts = |pair: &Queues<B>| QueuePair {
-            frames_in: pair.receiver.lock().frames,
-            frames_out: pair.sender.lock().frames,
+            frames_in: pair.frames_in.load(Relaxed),
+            frames_out: pair.frames_out.load(Relaxed),
         };
         self.pairs.iter().map(counts).collect()
     }
@@ -224,7 +222,8 @@ impl<B: Bell> Card<B> {
         checksum: Option<Checksum>,
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> bool {
-        let mut sender = self.pairs[pair].sender.lock();
+        let pair = &self.pairs[pair];
+        let mut sender = pair.sender.lock();
         loop {
             match sender.transmitter.send(bytes, checksum, &mut *fill) {
                 Ok(false) if !sender.transmitter.listen() => {
@@ -233,7 +232,7 @@ impl<B: Bell> Card<B> {
                 }
                 Ok(false) => {} // one has gone meanwhile
                 Ok(true) => {
-                    sender.frames += 1;
+                    count(&pair.frames_out, 1);
                     return true;
                 }
                 Err(error) => {

@@ -1,7 +1,6 @@
 //! Programs that leave goroutines behind which can never run again.
 
-use alloc::collections::BTreeSet;
-use core::hint::black_box;
+use crate::wait::until;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use ringo::leaks::Why;
 use ringo::prelude::*;

@@ -36,13 +36,7 @@ pub fn storms(wire: Wire, seed: u64) -> Result<(), String> {
 pub fn unheard(wire: Wire) -> Result<(), String> {
     let mut peer = Peer::new(wire, Setup::default());
     peer.serve_dhcp(IP);
-    let begin = Instant::now();
-    let control = loop {
-        match peer.connect(CONTROL) {
-            Err(why) if why.contains("refused") && begin.elapsed() < hung() => {}
-            done => break done?,
-        }
-    };
+    let control = peer.connect_when_it_listens(CONTROL)?;
     peer.send_all(control, b"e")?;
     drop(peer.finish(control));
     Ok(())

@@ -1,10 +1,10 @@
 //! The `http` demo under `wrk`, over tap.
 
-use super::{IP, hung};
+use super::IP;
 use crate::env;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::net::TcpStream;
+use std::time::Duration;
 use tests::{Beside, Board, Case, demo, note, tools};
 
 /// What `wrk` prints behind this word.
@@ -15,34 +15,28 @@ fn printed<'a>(text: &'a str, word: &str) -> Option<&'a str> {
         .map(str::trim)
 }
 
-/// What the server answers; None: nothing, by now.
-fn ask(method: &str, path: &str) -> Option<String> {
-    let at = SocketAddr::from((IP, 80));
+/// What the server answers to one question.
+fn ask(method: &str, path: &str) -> Result<String, String> {
     let patience = Duration::from_secs(10);
-    let mut stream = TcpStream::connect_timeout(&at, patience).ok()?;
-    stream.set_read_timeout(Some(patience)).ok()?;
-    let head = "Host: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-    write!(stream, "{method} {path} HTTP/1.1\r\n{head}").ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    answer.contains(" 200 OK").then_some(answer)
-}
-
-/// Asks again and again, as long as the machine is there.
-fn ask_until<T>(machine: &Beside, ask: impl Fn() -> Option<T>) -> Option<T> {
-    let begin = Instant::now();
-    while !machine.has_ended() && begin.elapsed() < hung() {
-        if let Some(answer) = ask() {
-            return Some(answer);
-        }
-        std::thread::sleep(Duration::from_millis(20))
+    let talk = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect_timeout(&(IP, 80).into(), patience)?;
+        stream.set_read_timeout(Some(patience))?;
+        let head = "Host: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        write!(stream, "{method} {path} HTTP/1.1\r\n{head}")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = talk().map_err(|e| format!("{path}: {e}"))?;
+    match answer.contains(" 200 OK") {
+        true => Ok(answer),
+        false => Err(format!("{path}: {answer}")),
     }
-    None
 }
 
 /// `wrk` with keep-alive connections, as the figures of Go were taken.
 fn wrk(machine: &Beside, smp: u32, several_queues: bool) -> Result<(), String> {
-    ask_until(machine, || ask("GET", "/")).ok_or("the server does not answer")?;
+    machine.keep_trying(|| ask("GET", "/"))?;
     let said = match tools::or_note("wrk against the http server", tools::wrk()) {
         None => Ok(()),
         Some(wrk) => [64, 512]
@@ -51,7 +45,7 @@ fn wrk(machine: &Beside, smp: u32, several_queues: bool) -> Result<(), String> {
             .and_then(|()| spread(machine, smp, several_queues)),
     };
     // The answer may be lost with the machine.
-    ask_until(machine, || ask("POST", "/stop"));
+    drop(machine.keep_trying(|| ask("POST", "/stop")));
     said
 }
 
@@ -100,7 +94,7 @@ fn queues(state: &str) -> Option<Vec<[u64; 2]>> {
 
 /// A pair of queues for each CPU where the interface has several, and each is used; one pair else.
 fn spread(machine: &Beside, smp: u32, several: bool) -> Result<(), String> {
-    let state = ask_until(machine, || ask("GET", "/state")).ok_or("no answer to /state")?;
+    let state = machine.keep_trying(|| ask("GET", "/state"))?;
     let counts = queues(&state).ok_or(format!("no numbers: {state}"))?;
     let pairs = if several { smp as usize } else { 1 };
     let used = counts.iter().flatten().all(|&frames| frames > 0);
