@@ -162,11 +162,6 @@ impl<U> Stack<U> {
         self.tcp.waiting()
     }
 
-    /// Does anybody wait for room in the card?
-    pub fn is_starving(&self) -> bool {
-        self.tcp_is_starving() || !self.udp_waits.lock().is_empty()
-    }
-
     /// From the start on this computer is called so. Who has connections already asks by DHCP, which ends those of the old address.
     pub fn set_address(&self, address: Option<Address>) {
         *self.address.lock() = address

@@ -7,6 +7,7 @@ use super::demux::Tuple;
 use super::number::seed_for;
 use super::room::Room;
 use super::segment::{Segment, bare, whole_packet};
+use super::starving::Wait;
 use super::wire::{Egress, Wire};
 use super::{Config, TcpError};
 use crate::stack::{NEVER, Net, Stack};
@@ -59,10 +60,8 @@ pub(super) struct Inner<U> {
     pub left: bool,
     /// It leaves without a word.
     pub forgotten: bool,
-    /// It is among those that wait for room in the card.
-    pub starving: bool,
-    /// It waits no longer, or at their head again: there is room, they say.
-    pub its_turn: bool,
+    /// For room in the card.
+    pub wait: Wait,
     /// Reminders that will come, the earliest first.
     pub armed: [u64; 4],
 }
@@ -147,7 +146,7 @@ impl<U> Shared<U> {
     /// says to that is not sent again. None: there is no room for it.
     pub(super) fn accepted(net: &Net<'_, U>, tuple: Tuple, opening: &Opening) -> Option<Arc<Self>> {
         let space = Space::take(net.stack)?;
-        let (mut inner, room) = Inner::new(net, &tuple, opening.ours, space);
+        let mut inner = Inner::new(net, &tuple, opening.ours, space.receive, space.send);
         let local = IpEndpoint::new((*tuple.local.ip()).into(), tuple.local.port());
         // It is new, and the port is not 0.
         let listens = inner.socket().listen(local);
@@ -164,7 +163,7 @@ impl<U> Shared<U> {
         inner.play(&whole_packet(&back, &syn), net.now_ns);
         debug_assert_eq!(inner.socket().state(), State::SynReceived);
         debug_assert_eq!(inner.egress.sight.next, opening.ours.wrapping_add(1));
-        Some(Self::around(tuple, inner, room))
+        Some(Self::around(tuple, inner, space.room))
     }
 
     /// A connection that we ask for. Nothing is sent yet.
@@ -175,7 +174,7 @@ impl<U> Shared<U> {
         space: Space,
         user: Arc<U>,
     ) -> Arc<Self> {
-        let (mut inner, room) = Inner::new(net, &tuple, ours, space);
+        let mut inner = Inner::new(net, &tuple, ours, space.receive, space.send);
         let end = |a: core::net::SocketAddrV4| IpEndpoint::new((*a.ip()).into(), a.port());
         let Inner {
             iface, set, handle, ..
@@ -186,7 +185,7 @@ impl<U> Shared<U> {
         debug_assert!(asked.is_ok());
         inner.user = Some(user);
         inner.want_write = true;
-        Self::around(tuple, inner, room)
+        Self::around(tuple, inner, space.room)
     }
 
     fn around(tuple: Tuple, inner: Inner<U>, room: Room) -> Arc<Self> {
@@ -200,13 +199,14 @@ impl<U> Shared<U> {
 }
 
 impl<U> Inner<U> {
-    fn new(net: &Net<'_, U>, tuple: &Tuple, first: u32, space: Space) -> (Self, Room) {
+    fn new(
+        net: &Net<'_, U>,
+        tuple: &Tuple,
+        first: u32,
+        receive: SocketBuffer<'static>,
+        send: SocketBuffer<'static>,
+    ) -> Self {
         let config = &net.stack.config;
-        let Space {
-            receive,
-            send,
-            room,
-        } = space;
         let mut egress = Egress::new(*tuple.remote.ip(), config.mtu);
         let mut of = smoltcp::iface::Config::new(HardwareAddress::Ip);
         of.random_seed = seed_for(first);
@@ -224,7 +224,7 @@ impl<U> Inner<U> {
         socket.set_ack_delay((delay > 0).then(|| Duration::from_micros(delay / 1000)));
         let mut set = SocketSet::new(Vec::with_capacity(1));
         let handle = set.add(socket);
-        let inner = Self {
+        Self {
             iface,
             set,
             handle,
@@ -244,11 +244,9 @@ impl<U> Inner<U> {
             fin_end: None,
             left: false,
             forgotten: false,
-            starving: false,
-            its_turn: false,
+            wait: Wait::No,
             armed: [NEVER; 4],
-        };
-        (inner, room)
+        }
     }
 
     pub fn socket(&mut self) -> &mut Socket<'static> {

@@ -74,6 +74,14 @@ impl<U> Demux<U> {
         }
     }
 
+    /// What `f` finds in the slots. None: there is no memory for so many.
+    pub fn collect<T>(&self, f: impl FnMut((&Tuple, &Slot<U>)) -> Option<T>) -> Option<Vec<T>> {
+        let mut all = Vec::new();
+        all.try_reserve_exact(self.slots.len()).ok()?;
+        all.extend(self.slots.iter().filter_map(f));
+        Some(all)
+    }
+
     /// Takes a slot out. What a peak took of memory is given back.
     pub fn remove(&mut self, tuple: &Tuple) -> Option<Slot<U>> {
         let gone = self.slots.remove(tuple);
@@ -174,7 +182,7 @@ impl<U> Demux<U> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Demux, EPHEMERAL};
+    use super::{Demux, EPHEMERAL, Tuple};
     use core::net::{Ipv4Addr, SocketAddrV4};
 
     /// The port that a connection gets that ends at once, and leaves nothing behind here.
@@ -183,6 +191,24 @@ mod tests {
         let tuple = demux.reserve(local, to, |_, _| false).unwrap();
         demux.slots.remove(&tuple);
         tuple.local.port()
+    }
+
+    #[test]
+    fn nothing_is_left_out() {
+        let mut demux = Demux::<()>::new(3);
+        let local = Ipv4Addr::new(10, 0, 0, 1);
+        let mut names: Vec<Tuple> = (1..=1000)
+            .map(|n| SocketAddrV4::new(Ipv4Addr::from_bits(n), 80))
+            .map(|to| demux.reserve(local, to, |_, _| false).unwrap())
+            .collect();
+        let mut all = demux.collect(|(name, _)| Some(*name)).unwrap();
+        assert_eq!(all.capacity(), 1000);
+        for list in [&mut names, &mut all] {
+            list.sort_unstable_by_key(|name| name.remote)
+        }
+        assert_eq!(all, names);
+        let odd = demux.collect(|(name, _)| (name.remote.ip().to_bits() % 2 == 1).then_some(()));
+        assert_eq!(odd.unwrap().len(), 500)
     }
 
     /// The other end may remember a connection that has left nothing here.

@@ -20,20 +20,15 @@ impl<U> Stack<U> {
     pub fn end(&self, now_ns: u64, out: &mut dyn Out<U>) -> Ending<U> {
         self.tcp.ended.store(true, Relaxed);
         let ours = self.address().map(|a| a.ip);
-        let slots = self.connections();
-        let mut open: Vec<Arc<Shared<U>>> = Vec::new();
-        // Memory may be what the program has used up: then they are left to themselves.
-        if open.try_reserve_exact(slots).is_ok() {
-            let demux = self.tcp.demux.lock();
-            let others = demux.slots.values().filter_map(|slot| match slot {
-                Slot::Conn(conn) => Some(conn).filter(|conn| {
-                    let ip = *conn.tuple.remote.ip();
-                    !ip.is_loopback() && Some(ip) != ours
-                }),
+        let open = self.tcp.demux.lock().collect(|(name, slot)| {
+            let ip = *name.remote.ip();
+            match slot {
+                Slot::Conn(conn) if !ip.is_loopback() && Some(ip) != ours => Some(conn.clone()),
                 _ => None,
-            });
-            open.extend(others.take(slots).cloned())
-        }
+            }
+        });
+        // Memory may be what the program has used up: then they are left to themselves.
+        let open = open.unwrap_or_default();
         let mut net = self.net(now_ns, out);
         for conn in &open {
             net.with_conn(conn, |inner, _| inner.end())

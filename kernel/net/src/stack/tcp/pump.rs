@@ -18,14 +18,14 @@ use smoltcp::wire::{IpProtocol, TcpControl};
 const AGAIN_NS: u64 = 1_000_000;
 
 /// What is to be done with the lock free.
-struct After<U> {
+pub(super) struct After<U> {
     user: Option<Arc<U>>,
     readable: bool,
     writable: bool,
     closed: bool,
     leave: Option<Leave>,
     remind_ns: Option<u64>,
-    starve: Option<Place>,
+    pub(super) starve: Option<Place>,
 }
 
 /// It leaves the table.
@@ -46,19 +46,25 @@ impl<U> Net<'_, U> {
         conn: &Arc<Shared<U>>,
         f: impl FnOnce(&mut Inner<U>, &mut Self) -> R,
     ) -> R {
-        let (r, after) = {
-            let mut inner = conn.inner.lock();
-            let unanswered = inner.socket().send_queue() != 0;
-            let queue = inner.egress.queue_for(self.out.near(), unanswered);
-            let outer = self.queue.replace(queue);
-            let r = f(&mut inner, self);
-            inner.give_up(self);
-            let sent = inner.pump(self);
-            self.queue = outer;
-            (r, inner.after(self, sent))
-        };
+        let (r, after) = self.run(&mut conn.inner.lock(), f);
         self.follow(conn, after);
         r
+    }
+
+    /// The part of it that needs the connection's lock; [`Net::follow`] is the other.
+    pub(super) fn run<R>(
+        &mut self,
+        inner: &mut Inner<U>,
+        f: impl FnOnce(&mut Inner<U>, &mut Self) -> R,
+    ) -> (R, After<U>) {
+        let unanswered = inner.socket().send_queue() != 0;
+        let queue = inner.egress.queue_for(self.out.near(), unanswered);
+        let outer = self.queue.replace(queue);
+        let r = f(inner, self);
+        inner.give_up(self);
+        inner.pump(self);
+        self.queue = outer;
+        (r, inner.after(self))
     }
 
     pub(super) fn conn_segment(&mut self, conn: &Arc<Shared<U>>, segment: &Segment<'_>) {
@@ -74,7 +80,8 @@ impl<U> Net<'_, U> {
         self.with_conn(&conn, |inner, net| inner.disarm(net.now_ns))
     }
 
-    fn follow(&mut self, conn: &Arc<Shared<U>>, after: After<U>) {
+    /// Does what is left to do with the lock free.
+    pub(super) fn follow(&mut self, conn: &Arc<Shared<U>>, after: After<U>) {
         let tcp = &self.stack.tcp;
         match after.leave {
             Some(Leave::Wait { next, acked, ended }) => {
@@ -200,20 +207,19 @@ impl<U> Inner<U> {
         while all().is_ok_and(|n| n > 0) {}
     }
 
-    /// Sends what is to be sent. True: something was.
-    fn pump(&mut self, net: &mut Net<'_, U>) -> bool {
-        let mut any = false;
+    /// Sends what is to be sent.
+    fn pump(&mut self, net: &mut Net<'_, U>) {
         while let Some(packet) = self.egress.kept.front() {
             let mut fill = |to: &mut [u8]| to.copy_from_slice(packet);
             let remote = self.egress.remote;
             if net.send_ipv4(remote, IpProtocol::Tcp, packet.len(), &mut fill) == Sent::Full {
-                return any;
+                return;
             }
             self.egress.kept.pop_front();
-            any = true
+            self.fed()
         }
         if self.left || self.forgotten {
-            return any;
+            return;
         }
         let at = instant(net.now_ns);
         loop {
@@ -228,16 +234,15 @@ impl<U> Inner<U> {
             };
             iface.poll_egress(at, &mut wire, set);
             if wire.sent == 0 {
-                return any;
+                return;
             }
-            any = true
         }
     }
 
     /// What has changed.
-    fn after(&mut self, net: &mut Net<'_, U>, sent: bool) -> After<U> {
+    fn after(&mut self, net: &mut Net<'_, U>) -> After<U> {
         let now = net.now_ns;
-        let starve = self.starve(sent);
+        let starve = self.starve();
         let leave = self.leave(now);
         self.left |= leave.is_some();
         let readable = self.want_read && self.is_readable();

@@ -7,7 +7,6 @@ use super::TcpError;
 use super::conn::Inner;
 use super::demux::{Slot, Tuple};
 use crate::stack::{Address, Net, Stack};
-use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 impl<U> Stack<U> {
@@ -29,17 +28,11 @@ impl<U> Net<'_, U> {
     /// Each name once. One that is still there afterwards is its owner's to take out, who may have been switched away just then; waiting
     /// for him would be for ever on one CPU.
     fn strand(&mut self, ip: Ipv4Addr) {
-        let slots = self.stack.connections();
-        let mut names: Vec<Tuple> = Vec::new();
+        let named = |(name, _): (&Tuple, &Slot<U>)| (*name.local.ip() == ip).then_some(*name);
         // Memory may be what the program has used up: then they are left to themselves, and fall silent.
-        if names.try_reserve_exact(slots).is_err() {
+        let Some(names) = self.stack.tcp.demux.lock().collect(named) else {
             return;
-        }
-        {
-            let demux = self.stack.tcp.demux.lock();
-            let named = demux.slots.keys().filter(|name| *name.local.ip() == ip);
-            names.extend(named.take(slots))
-        }
+        };
         for name in &names {
             // In this order: what is half-open may have become a connection meanwhile, but not the other way round.
             self.drop_half(name);

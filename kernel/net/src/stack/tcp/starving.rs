@@ -2,21 +2,41 @@
 //!
 //! Each of the card's queues has a list of its own: that one is full says nothing of the others, and who waits for it is not asked again
 //! as long as it is.
+//!
+//! ```text
+//!                    queue q is full             its turn: q has room
+//!   Wait::No ─────────────────────────► For(q) ──────────────────────► Turn ──► No: something has gone
+//!                 at the list's end      │  ▲                           │
+//!                                        │  └───────────────────────────┘ nothing has: at the list's head
+//!                                        └─► For(p): it has sent by itself, and found p full the next time; in q's list a stale
+//!                                            entry is left, which says nothing
+//! ```
 
 use super::conn::{Inner, Shared};
-use crate::stack::{Net, Stack};
+use crate::stack::Net;
+#[cfg(test)]
+use crate::stack::Stack;
 use alloc::{collections::VecDeque, sync::Arc, vec::Vec};
 use base::{Rank, SpinLock};
 
 /// Who waits for the queue of that number, the longest first.
 pub(super) struct Starving<U>(SpinLock<Vec<VecDeque<Arc<Shared<U>>>>>);
 
-/// Where a connection waits.
+/// Does a connection wait for room in the card?
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wait {
+    No,
+    /// It is in that queue's list. (Older ones of its entries, in whichever list, say nothing.)
+    For(u16),
+    /// It was at the head of its queue's list, and tries; nothing of it has gone so far.
+    Turn,
+}
+
+/// Where a connection is to wait: for which queue, at which end of the list.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
-    queue: u16,
-    /// It was its turn, and nothing of it has gone.
-    first: bool,
+pub(super) enum Place {
+    First(u16),
+    Last(u16),
 }
 
 impl<U> Starving<U> {
@@ -26,39 +46,34 @@ impl<U> Starving<U> {
 
     /// The caller tries once more to send then: there may have been room before.
     pub fn put(&self, conn: Arc<Shared<U>>, place: Place) {
-        let queue = usize::from(place.queue);
+        let (Place::First(queue) | Place::Last(queue)) = place;
+        let queue = usize::from(queue);
         let mut lists = self.0.lock();
         if lists.len() <= queue {
             lists.resize_with(queue + 1, VecDeque::new)
         }
-        match place.first {
-            true => lists[queue].push_front(conn),
-            false => lists[queue].push_back(conn),
+        match place {
+            Place::First(_) => lists[queue].push_front(conn),
+            Place::Last(_) => lists[queue].push_back(conn),
         }
     }
 
-    fn is_empty(&self) -> bool {
-        self.0.lock().iter().all(VecDeque::is_empty)
+    /// How many wait for the queue, stale entries included. None: there is none of that number, or above, for which anybody has waited.
+    fn len(&self, queue: u16) -> Option<usize> {
+        self.0.lock().get(usize::from(queue)).map(VecDeque::len)
     }
 
-    /// Queues for which somebody has waited so far.
-    fn queues(&self) -> usize {
-        self.0.lock().len()
-    }
-
-    fn len(&self, queue: usize) -> usize {
-        self.0.lock()[queue].len()
-    }
-
-    fn pop(&self, queue: usize) -> Option<Arc<Shared<U>>> {
-        self.0.lock()[queue].pop_front()
+    fn pop(&self, queue: u16) -> Option<Arc<Shared<U>>> {
+        self.0.lock()[usize::from(queue)].pop_front()
     }
 }
 
+#[cfg(test)]
 impl<U> Stack<U> {
-    /// Does a connection wait for room in the card?
-    pub(in crate::stack) fn tcp_is_starving(&self) -> bool {
-        !self.tcp.starving.is_empty()
+    /// Does anybody wait for room in the card?
+    pub(crate) fn is_starving(&self) -> bool {
+        let tcp = |lists: &[VecDeque<_>]| lists.iter().any(|list| !list.is_empty());
+        tcp(&self.tcp.starving.0.lock()) || !self.udp_waits.lock().is_empty()
     }
 }
 
@@ -67,35 +82,63 @@ impl<U> Net<'_, U> {
     /// of room (I-FULL), and the others are fed then.
     pub(in crate::stack) fn feed_starving(&mut self) {
         let starving = &self.stack.tcp.starving;
-        for queue in 0..starving.queues() {
-            for _ in 0..starving.len(queue) {
+        for queue in 0.. {
+            let Some(most) = starving.len(queue) else {
+                return;
+            };
+            for _ in 0..most {
                 let Some(conn) = starving.pop(queue) else {
                     break;
                 };
-                self.with_conn(&conn, |inner, _| {
-                    inner.starving = false;
-                    inner.its_turn = true
-                });
-                if conn.inner.lock().starves_by(queue) {
+                if self.feed(&conn, queue) {
                     break;
                 }
             }
         }
     }
+
+    /// It is its turn. True: the queue is full again.
+    fn feed(&mut self, conn: &Arc<Shared<U>>, queue: u16) -> bool {
+        let after = {
+            let mut inner = conn.inner.lock();
+            if inner.wait != Wait::For(queue) {
+                return false; // a stale entry
+            }
+            if inner.egress.kept.is_empty() {
+                inner.wait = Wait::No;
+                return false; // it has sent by itself
+            }
+            inner.wait = Wait::Turn;
+            self.run(&mut inner, |_, _| ()).1
+        };
+        let full = matches!(after.starve, Some(Place::First(q) | Place::Last(q)) if q == queue);
+        self.follow(conn, after);
+        full
+    }
 }
 
 impl<U> Inner<U> {
-    /// After an attempt to send, of which something was `sent`, or nothing: is it to wait, and where?
-    pub fn starve(&mut self, sent: bool) -> Option<Place> {
-        let first = core::mem::take(&mut self.its_turn) && !sent;
-        let starve = !self.egress.kept.is_empty() && !self.starving;
-        self.starving |= starve;
+    /// After an attempt to send: is it to wait, and where?
+    pub fn starve(&mut self) -> Option<Place> {
         let queue = self.egress.queue();
-        starve.then_some(Place { queue, first })
+        let before = self.wait;
+        if self.egress.kept.is_empty() {
+            self.fed();
+            return None; // its entry, if it has one, stands where it stood
+        }
+        self.wait = Wait::For(queue);
+        match before {
+            Wait::Turn => Some(Place::First(queue)),
+            Wait::For(q) if q == queue => None,
+            _ => Some(Place::Last(queue)),
+        }
     }
 
-    fn starves_by(&self, queue: usize) -> bool {
-        self.starving && usize::from(self.egress.queue()) == queue
+    /// Something of it has gone, or nothing is to go any more.
+    pub fn fed(&mut self) {
+        if self.wait == Wait::Turn {
+            self.wait = Wait::No
+        }
     }
 }
 
@@ -104,9 +147,11 @@ mod tests {
     use crate::device::Checksum;
     use crate::stack::tcp::TcpError;
     use crate::stack::tests::wire::{A, B, Host, Told, settle};
-    use crate::stack::{Out, Ready};
+    use crate::stack::{Out, Ready, Stack};
     use std::net::SocketAddrV4;
     use std::sync::Arc;
+
+    const TO: SocketAddrV4 = SocketAddrV4::new(B, 80);
 
     /// A card of two queues.
     struct Card {
@@ -149,26 +194,29 @@ mod tests {
         fn ready(&mut self, _: &Arc<Told>, _: Ready) {}
     }
 
-    /// A queue with room is not left alone because another is full, and each queue's keep their order.
-    #[test]
-    fn one_full_queue_does_not_stop_another() {
+    /// A stack that knows where B lives, and a full card.
+    fn full() -> (Stack<Told>, Card) {
         let (mut a, mut b) = (Host::new(A), Host::new(B));
-        let to = SocketAddrV4::new(B, 80);
-        // Where it lives is known from now on.
-        let asked = a.stack.connect(to, Arc::default(), 0, &mut a.card);
+        let asked = a.stack.connect(TO, Arc::default(), 0, &mut a.card);
         settle(&mut a, &mut b, 0);
         assert_eq!(asked.unwrap().connected(), Err(TcpError::Refused));
-        let stack = a.stack;
-        let mut card = Card {
+        let card = Card {
             near: 0,
             room: [0, 0],
             went: Vec::new(),
             tried: 0,
         };
+        (a.stack, card)
+    }
+
+    /// A queue with room is not left alone because another is full, and each queue's keep their order.
+    #[test]
+    fn one_full_queue_does_not_stop_another() {
+        let (stack, mut card) = full();
         let queues = [0, 0, 0, 1, 0, 1];
         let conns = queues.map(|near| {
             card.near = near;
-            stack.connect(to, Arc::default(), 0, &mut card).unwrap()
+            stack.connect(TO, Arc::default(), 0, &mut card).unwrap()
         });
         let ports = conns.each_ref().map(|conn| conn.local().port());
         assert!(stack.is_starving() && card.went.is_empty());
@@ -183,6 +231,30 @@ mod tests {
         card.room = [9, 0];
         stack.room(0, &mut card);
         assert_eq!(card.went[4..], [ports[2], ports[4]]);
+        assert!(!stack.is_starving())
+    }
+
+    /// One that is still in a queue's list, has sent by itself since, and waits for another queue by now is fed when that one has room.
+    #[test]
+    fn one_that_has_moved_waits_for_its_new_queue() {
+        let (stack, mut card) = full();
+        let [first, mover] =
+            [0; 2].map(|_| stack.connect(TO, Arc::default(), 0, &mut card).unwrap());
+        card.room = [1, 0];
+        mover.set_keepalive(&stack, None, 0, &mut card);
+        let port = mover.local().port();
+        assert_eq!(card.went, [port], "its SYN");
+        card.near = 1;
+        // And again.
+        stack.tick(2_000_000_000, &mut card);
+        assert_eq!(card.went, [port]);
+        card.room = [0, 9];
+        stack.room(2_000_000_000, &mut card);
+        assert_eq!(card.went, [port, port]);
+        card.room = [9, 0];
+        stack.room(2_000_000_000, &mut card);
+        card.went.dedup(); // its SYN, and again
+        assert_eq!(card.went, [port, first.local().port()]);
         assert!(!stack.is_starving())
     }
 }
