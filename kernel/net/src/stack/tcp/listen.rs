@@ -63,54 +63,72 @@ impl<U> Net<'_, U> {
     pub(super) fn listener_segment(&mut self, segment: &Segment<'_>) {
         match (segment.repr.control, segment.ack()) {
             (TcpControl::Rst, _) => (),
-            (TcpControl::Syn, None) => self.new_half(segment, None),
+            (TcpControl::Syn, None) if self.new_half(segment) => (),
             (TcpControl::Syn, _) | (_, None) => self.nobodys_segment(segment),
             (_, Some(_)) => self.maybe_cookie(segment),
         }
     }
 
-    /// A SYN for who listens. `beyond`: the 4-tuple's last connection used numbers up to it.
-    pub(super) fn new_half(&mut self, segment: &Segment<'_>, beyond: Option<u32>) {
-        // For a record's sake that has been asked already.
-        if beyond.is_none() && self.stack.tcp.rooms.is_full() {
-            return;
-        }
+    /// A SYN for who listens, with a name that is free, or an ended connection's that makes way. What it cannot begin is not answered:
+    /// it comes again. False: nobody listens any more.
+    pub(super) fn new_half(&mut self, segment: &Segment<'_>) -> bool {
+        let tcp = &self.stack.tcp;
         let tuple = segment.tuple;
-        let mut ours = first(&self.stack.tcp.numbers, &tuple, self.now_ns);
-        if let Some(least) = beyond.map(|b| b.wrapping_add(1 << 17))
-            && before(ours, least)
-        {
-            ours = least
-        }
-        let mut opening = Opening::of_syn(segment, ours);
+        let mut opening = Opening::of_syn(segment, first(&tcp.numbers, &tuple, self.now_ns));
         let again_ns = self.now_ns + SECOND_NS;
-        {
-            let mut demux = self.stack.tcp.demux.lock();
-            let Some(l) = demux.listener(tuple.local) else {
-                return;
+        let is_half = {
+            let mut demux = tcp.demux.lock();
+            let last = match demux.slots.get(&tuple) {
+                None => None,
+                Some(Slot::Waiting(wait)) if wait.makes_way(segment) => Some(wait.next),
+                Some(_) => return true, // another CPU was faster
             };
-            if l.is_full() {
-                return self.stack.stats.count(Counter::ListenQueueFull);
+            let Some(l) = demux.listener(tuple.local) else {
+                return false;
+            };
+            if tcp.rooms.is_full() {
+                return true;
             }
-            if l.half < self.stack.config.tcp.half_open {
-                l.half += 1;
+            if l.is_full() {
+                self.stack.stats.count(Counter::ListenQueueFull);
+                return true;
+            }
+            // Beyond all numbers that the name's last connection used.
+            if let Some(least) = last.map(|next| next.wrapping_add(1 << 17))
+                && before(opening.ours, least)
+            {
+                opening.ours = least
+            }
+            let listener = l.id;
+            let is_half = l.half < self.stack.config.tcp.half_open;
+            if is_half {
+                l.half += 1
+            } else {
+                l.cookies_until_ns = self.now_ns + cookie::LIFE_NS
+            }
+            if last.is_some() {
+                demux.remove(&tuple);
+                demux.waiting -= 1
+            }
+            if is_half {
                 let half = Half {
-                    listener: l.id,
+                    listener,
                     opening,
                     tries: 1,
                     again_ns,
                 };
                 demux.slots.insert(tuple, Slot::Half(half));
-            } else {
-                l.cookies_until_ns = self.now_ns + cookie::LIFE_NS;
-                cookie::bake(&self.stack.tcp.cookies, &tuple, &mut opening, self.now_ns);
-                self.stack.stats.count(Counter::CookieOut);
-                drop(demux);
-                return self.say_syn_ack(&tuple, &opening);
             }
+            is_half
+        };
+        if is_half {
+            self.stack.timers.remind(again_ns, Target::Half(tuple))
+        } else {
+            cookie::bake(&tcp.cookies, &tuple, &mut opening, self.now_ns);
+            self.stack.stats.count(Counter::CookieOut)
         }
-        self.stack.timers.remind(again_ns, Target::Half(tuple));
-        self.say_syn_ack(&tuple, &opening)
+        self.say_syn_ack(&tuple, &opening);
+        true
     }
 
     /// A segment for what is half-open.
@@ -243,5 +261,113 @@ impl<U> Net<'_, U> {
         repr.window_scale = opening.scale.map(|_| config.tcp.window_shift());
         repr.sack_permitted = opening.sack;
         self.say(tuple, &repr)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Listening, Segment, Slot, Tuple, bare, before};
+    use crate::stack::Counter;
+    use crate::stack::tcp::timewait::TimeWait;
+    use crate::stack::tests::wire::{A, B, Host, Told};
+    use smoltcp::wire::TcpControl;
+    use std::net::SocketAddrV4;
+    use std::sync::Arc;
+
+    const NAME: Tuple = Tuple {
+        local: SocketAddrV4::new(A, 80),
+        remote: SocketAddrV4::new(B, 1000),
+    };
+
+    fn syn(seq: u32) -> Segment<'static> {
+        let mut repr = bare(&NAME, seq, None, 1000);
+        repr.control = TcpControl::Syn;
+        Segment {
+            tuple: NAME,
+            repr,
+            packet: &[],
+        }
+    }
+
+    fn listen(host: &Host) {
+        host.stack.listen(NAME.local, 8, Arc::default()).unwrap();
+    }
+
+    fn listener<R>(host: &Host, f: impl FnOnce(&mut Listening<Told>) -> R) -> R {
+        f(host.stack.tcp.demux.lock().listener(NAME.local).unwrap())
+    }
+
+    /// Two CPUs bring the same SYN, and both have found its name free.
+    #[test]
+    fn one_name_is_half_open_once() {
+        let mut host = Host::new(A);
+        listen(&host);
+        let mut net = host.stack.net(0, &mut host.card);
+        assert_eq!([7, 7].map(|seq| net.new_half(&syn(seq))), [true; 2]);
+        net.drop_half(&NAME);
+        assert_eq!(host.stack.connections(), 0);
+        assert_eq!(listener(&host, |l| l.half), 0)
+    }
+
+    /// An ended connection makes way for what takes its place, and for nothing else.
+    #[test]
+    fn who_makes_way() {
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        enum Case {
+            Half,
+            Cookie,
+            NoListener,
+            QueueFull,
+            NoPlace,
+            Old,
+            Lingers,
+        }
+        use Case::*;
+        for case in [Half, Cookie, NoListener, QueueFull, NoPlace, Old, Lingers] {
+            let mut host = Host::with(A, |c| {
+                if case == Cookie {
+                    c.tcp.half_open = 0
+                }
+                if case == NoPlace {
+                    c.tcp.connections = 0
+                }
+            });
+            if case != NoListener {
+                listen(&host)
+            }
+            if case == QueueFull {
+                listener(&host, |l| l.backlog = 0)
+            }
+            let ours = super::first(&host.stack.tcp.numbers, &NAME, 0);
+            let wait = TimeWait {
+                ended: case != Lingers,
+                next: ours.wrapping_add(5),
+                acked: 100,
+                since_ns: 0,
+                until_ns: 100,
+                reminded_ns: 100,
+            };
+            {
+                let mut demux = host.stack.tcp.demux.lock();
+                demux.slots.insert(NAME, Slot::Waiting(wait));
+                demux.waiting = 1
+            }
+            let seq = if case == Old { 100 } else { 101 };
+            let mut net = host.stack.net(0, &mut host.card);
+            assert_eq!(net.new_half(&syn(seq)), case != NoListener, "{case:?}");
+            let begins = matches!(case, Half | Cookie);
+            let (waiting, slots) = (
+                host.stack.remembered_connections(),
+                host.stack.connections(),
+            );
+            let cookies = host.stack.stats.get(Counter::CookieOut);
+            assert_eq!(waiting, usize::from(!begins), "{case:?}");
+            assert_eq!(slots, usize::from(case != Cookie), "{case:?}");
+            assert_eq!(cookies, u64::from(case == Cookie), "{case:?}");
+            if case == Half {
+                let number = host.stack.tcp.half_number(1000).unwrap();
+                assert!(before(wait.next, number), "its numbers come again")
+            }
+        }
     }
 }

@@ -97,23 +97,12 @@ impl<U> Net<'_, U> {
         let tuple = &segment.tuple;
         let (wait, answer) = {
             let mut demux = self.stack.tcp.demux.lock();
-            let listener = demux.listener(tuple.local);
-            let listens = listener.is_some();
-            let queue_full = listener.is_some_and(|l| l.is_full());
             let Some(Slot::Waiting(wait)) = demux.slots.get_mut(tuple) else {
                 return;
             };
-            let config = &self.stack.config.tcp;
-            let mut answer = wait.came(segment, self.now_ns, config, listens);
-            if answer == Answer::Anew && queue_full {
-                self.stack.stats.count(Counter::ListenQueueFull);
-                answer = Answer::Nothing
-            }
-            if answer == Answer::Anew && self.stack.tcp.rooms.is_full() {
-                answer = Answer::Nothing
-            }
+            let answer = wait.came(segment, self.now_ns, &self.stack.config.tcp);
             let wait = *wait;
-            if matches!(answer, Answer::Anew | Answer::Reset | Answer::Gone) {
+            if matches!(answer, Answer::Reset | Answer::Gone) {
                 demux.remove(tuple);
                 demux.waiting -= 1
             }
@@ -121,8 +110,8 @@ impl<U> Net<'_, U> {
         };
         let mut repr = bare(tuple, wait.next, Some(wait.acked), 0);
         match answer {
-            Answer::Anew => self.new_half(segment, Some(wait.next)),
-            Answer::Acknowledge => self.say(tuple, &repr),
+            Answer::Anew if self.new_half(segment) => (),
+            Answer::Anew | Answer::Acknowledge => self.say(tuple, &repr),
             Answer::Reset => {
                 self.stack.stats.count(Counter::TcpUnreceived);
                 repr.control = TcpControl::Rst;
@@ -138,7 +127,7 @@ impl<U> Net<'_, U> {
 enum Answer {
     Nothing,
     Acknowledge,
-    /// It begins a new connection.
+    /// It begins a new connection, if somebody takes it; else an acknowledgement.
     Anew,
     /// RST, and it is forgotten.
     Reset,
@@ -147,25 +136,21 @@ enum Answer {
 }
 
 impl TimeWait {
-    /// `listens`: somebody takes connections at our end.
-    fn came(
-        &mut self,
-        segment: &Segment<'_>,
-        now_ns: u64,
-        config: &Config,
-        listens: bool,
-    ) -> Answer {
+    /// Does a SYN begin a new connection here, beyond all that this one received?
+    pub fn makes_way(&self, segment: &Segment<'_>) -> bool {
+        let asks = segment.is(TcpControl::Syn) && segment.ack().is_none();
+        asks && self.ended && before(self.acked, segment.seq())
+    }
+
+    fn came(&mut self, segment: &Segment<'_>, now_ns: u64, config: &Config) -> Answer {
         let until_ns = now_ns + config.time_wait_ns;
         let seq = segment.seq();
-        let beyond = before(self.acked, seq);
         let in_window = (seq.wrapping_sub(self.acked) as usize) < config.recv_bytes;
         let data_end = seq.wrapping_add(segment.repr.payload.len() as u32);
         match segment.repr.control {
             TcpControl::Rst if !self.ended && seq == self.acked => return Answer::Gone,
             TcpControl::Rst => return Answer::Nothing,
-            TcpControl::Syn if self.ended && segment.ack().is_none() && beyond && listens => {
-                return Answer::Anew;
-            }
+            TcpControl::Syn if self.makes_way(segment) => return Answer::Anew,
             TcpControl::Syn => return Answer::Acknowledge,
             TcpControl::Fin if self.ended => self.until_ns = until_ns,
             _ if !self.ended && in_window && before(self.acked, data_end) => return Answer::Reset,
