@@ -2,11 +2,11 @@
 
 use super::answer::Read;
 use super::*;
+use crate::stack::common::SECOND_NS;
 use crate::stack::fuzz;
 
 const NAME: &[u8] = b"\x03www\x07example\x03com\x00";
 const ID: u16 = 0x1234;
-const SECOND_NS: u64 = 1_000_000_000;
 
 fn ip(last: u8) -> Ipv4Addr {
     Ipv4Addr::new(192, 0, 2, last)

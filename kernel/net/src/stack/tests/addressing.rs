@@ -1,12 +1,11 @@
 //! Ethernet, ARP, IPv4: who gets what, and what is dropped for which reason.
 
 use super::wire::{A, B, Card, Host, settle};
+use crate::stack::common::SECOND_NS as SECOND;
 use crate::stack::ipv4::{Head, Sent};
 use crate::stack::{Counter, NEVER};
 use smoltcp::wire::IpProtocol;
 use std::net::Ipv4Addr;
-
-const SECOND: u64 = 1_000_000_000;
 
 /// A packet of no protocol of ours.
 fn send(from: &mut Host, to: Ipv4Addr, now_ns: u64) -> Sent {

@@ -3,6 +3,7 @@
 use super::streams::{End, run};
 use super::wire::{A, B, Host, Told};
 use super::world::{Side, World};
+use crate::stack::common::SECOND_NS as SECOND;
 use crate::stack::tcp::{Conn, Listener, TcpError};
 use crate::stack::{Counter, NEVER};
 use smoltcp::phy::ChecksumCapabilities;
@@ -10,8 +11,6 @@ use smoltcp::wire::{EthernetFrame, EthernetProtocol, IpProtocol, Ipv4Packet, Ipv
 use smoltcp::wire::{TcpControl, TcpPacket, TcpRepr, TcpSeqNumber};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-
-const SECOND: u64 = 1_000_000_000;
 
 fn listen(host: &Host, at: &str, backlog: usize) -> Result<Listener<Told>, TcpError> {
     host.stack

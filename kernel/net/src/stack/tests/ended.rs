@@ -5,9 +5,8 @@ use super::streams::connect;
 use super::wire::Host;
 use super::wire::Told;
 use super::world::{Faults, World};
+use crate::stack::common::SECOND_NS as SECOND;
 use crate::stack::tcp::{Ending, TcpError};
-
-const SECOND: u64 = 1_000_000_000;
 
 fn end(world: &mut World) -> Ending<Told> {
     let now = world.now_ns;

@@ -45,11 +45,11 @@ fn each_byte_arrives_over_a_bad_wire() {
                 ..Faults::default()
             },
             _ => Faults {
-                tcp_lost: false,
                 lost: 30,
                 doubled: 50,
                 corrupted: 30,
                 jitter_ns: MS,
+                ..Faults::default()
             },
         };
         both(&mut world, 60_000, 40_000);

@@ -1,6 +1,7 @@
 //! DHCP and name lookup over a wire: clients of one stack, servers that are sockets of another.
 
 use super::wire::{A, B, Host, Told, settle};
+use crate::stack::common::SECOND_NS;
 use crate::stack::dhcp::{CLIENT_PORT, Lease, SERVER_PORT};
 use crate::stack::dns::{Answer, Begin, DnsError};
 use crate::stack::udp::{Socket, UdpError};
@@ -12,7 +13,6 @@ use std::sync::atomic::Ordering::Relaxed;
 
 const ANY: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
 const ALL: Ipv4Addr = Ipv4Addr::BROADCAST;
-const SECOND_NS: u64 = 1_000_000_000;
 
 type Sock = Arc<Socket<Told>>;
 

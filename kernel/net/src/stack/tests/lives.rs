@@ -4,12 +4,12 @@ use super::streams::{End, connect, run};
 use super::wire::{Host, Told};
 use super::world::{Side, World};
 use crate::stack::Counter;
+use crate::stack::common::SECOND_NS as SECOND;
 use crate::stack::tcp::{Conn, TcpError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 const MS: u64 = 1_000_000;
-const SECOND: u64 = 1000 * MS;
 
 pub(super) fn slots(world: &World) -> [usize; 2] {
     [&world.a, &world.b].map(|h| h.stack.connections())

@@ -3,8 +3,7 @@
 use super::lives::{ask, recv, send};
 use super::streams::{End, connect};
 use super::world::World;
-
-const SECOND: u64 = 1_000_000_000;
+use crate::stack::common::SECOND_NS as SECOND;
 
 /// The queues by which went what `end` sends from CPU `near`; nothing is delivered meanwhile.
 fn by(world: &mut World, end: &End, near: u16) -> Vec<u16> {

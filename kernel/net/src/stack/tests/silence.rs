@@ -4,11 +4,10 @@ use super::lives::{ask, recv, send, slots};
 use super::streams::{connect, run};
 use super::wire::{A, B, Host};
 use super::world::World;
+use crate::stack::common::SECOND_NS as SECOND;
 use crate::stack::tcp::TcpError;
 use crate::stack::{Counter, NEVER};
 use std::sync::atomic::Ordering::Relaxed;
-
-const SECOND: u64 = 1_000_000_000;
 
 #[test]
 fn nobody_is_there() {

@@ -2,8 +2,7 @@
 
 use super::streams::{connect, run};
 use super::world::World;
-
-const SECOND: u64 = 1_000_000_000;
+use crate::stack::common::SECOND_NS as SECOND;
 
 #[test]
 fn a_conversation() {
