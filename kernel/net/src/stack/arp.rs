@@ -207,7 +207,8 @@ impl<U> Net<'_, U> {
         }
     }
 
-    /// `ip` has said where it lives. `new`: worth an entry.
+    /// `ip` has said where it lives. `new`: worth an entry. What waits goes in its order; but from when the table's lock is free another
+    /// CPU knows the address as well, and what it sends then may overtake it, as on the way.
     fn lives_at(&mut self, ip: Ipv4Addr, mac: Mac, new: bool) {
         let waiting = {
             let mut table = self.stack.arp.lock();

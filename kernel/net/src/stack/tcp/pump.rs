@@ -5,7 +5,7 @@ use super::TcpError;
 use super::conn::{Inner, Shared, instant};
 use super::demux::{Slot, Tuple};
 use super::segment::Segment;
-use super::starving::Place;
+use super::starving::Spot;
 use super::wire::{Egress, Wire};
 use crate::stack::ipv4::Sent;
 use crate::stack::timers::Target;
@@ -25,7 +25,7 @@ pub(super) struct After<U> {
     closed: bool,
     leave: Option<Leave>,
     remind_ns: Option<u64>,
-    pub(super) starve: Option<Place>,
+    pub(super) starve: Option<Spot>,
 }
 
 /// It leaves the table.
@@ -102,8 +102,8 @@ impl<U> Net<'_, U> {
             let target = Target::Conn(conn.tuple);
             self.stack.timers.remind(at_ns, target)
         }
-        if let Some(place) = after.starve {
-            tcp.starving.put(conn.clone(), place);
+        if let Some(spot) = after.starve {
+            tcp.starving.put(conn.clone(), spot);
             // There may have been room before that was noted, and whoever said so has found nobody.
             self.with_conn(conn, |_, _| ())
         }

@@ -8,6 +8,7 @@
 //!   Wait::No ─────────────────────────► For(q) ──────────────────────► Turn ──► No: something has gone
 //!                 at the list's end      │  ▲                           │
 //!                                        │  └───────────────────────────┘ nothing has: at the list's head
+//!                                        ├─► No: it is its turn, and it has sent by itself
 //!                                        └─► For(p): it has sent by itself, and found p full the next time; in q's list a stale
 //!                                            entry is left, which says nothing
 //! ```
@@ -26,7 +27,7 @@ pub(super) struct Starving<U>(SpinLock<Vec<VecDeque<Arc<Shared<U>>>>>);
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
     No,
-    /// It is in that queue's list. (Older ones of its entries, in whichever list, say nothing.)
+    /// It is in that queue's list, or about to be put there. (An entry that it has left in another's says nothing.)
     For(u16),
     /// It was at the head of its queue's list, and tries; nothing of it has gone so far.
     Turn,
@@ -34,7 +35,7 @@ pub(super) enum Wait {
 
 /// Where a connection is to wait: for which queue, at which end of the list.
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum Spot {
     First(u16),
     Last(u16),
 }
@@ -45,16 +46,16 @@ impl<U> Starving<U> {
     }
 
     /// The caller tries once more to send then: there may have been room before.
-    pub fn put(&self, conn: Arc<Shared<U>>, place: Place) {
-        let (Place::First(queue) | Place::Last(queue)) = place;
+    pub fn put(&self, conn: Arc<Shared<U>>, spot: Spot) {
+        let (Spot::First(queue) | Spot::Last(queue)) = spot;
         let queue = usize::from(queue);
         let mut lists = self.0.lock();
         if lists.len() <= queue {
             lists.resize_with(queue + 1, VecDeque::new)
         }
-        match place {
-            Place::First(_) => lists[queue].push_front(conn),
-            Place::Last(_) => lists[queue].push_back(conn),
+        match spot {
+            Spot::First(_) => lists[queue].push_front(conn),
+            Spot::Last(_) => lists[queue].push_back(conn),
         }
     }
 
@@ -111,7 +112,7 @@ impl<U> Net<'_, U> {
             inner.wait = Wait::Turn;
             self.run(&mut inner, |_, _| ()).1
         };
-        let full = matches!(after.starve, Some(Place::First(q) | Place::Last(q)) if q == queue);
+        let full = after.starve.is_some(); // of the same queue, for something was kept
         self.follow(conn, after);
         full
     }
@@ -119,7 +120,7 @@ impl<U> Net<'_, U> {
 
 impl<U> Inner<U> {
     /// After an attempt to send: is it to wait, and where?
-    pub fn starve(&mut self) -> Option<Place> {
+    pub fn starve(&mut self) -> Option<Spot> {
         let queue = self.egress.queue();
         let before = self.wait;
         if self.egress.kept.is_empty() {
@@ -128,9 +129,9 @@ impl<U> Inner<U> {
         }
         self.wait = Wait::For(queue);
         match before {
-            Wait::Turn => Some(Place::First(queue)),
+            Wait::Turn => Some(Spot::First(queue)),
             Wait::For(q) if q == queue => None,
-            _ => Some(Place::Last(queue)),
+            _ => Some(Spot::Last(queue)),
         }
     }
 

@@ -13,6 +13,14 @@ use core::net::SocketAddrV4;
 use smoltcp::socket::tcp::State;
 use smoltcp::wire::{IPV4_HEADER_LEN, IpProtocol, Ipv4Packet, TcpPacket};
 
+/// Who says that a segment did not arrive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Witness {
+    Ourselves,
+    /// Anybody, by ICMP.
+    Stranger,
+}
+
 impl<U> Net<'_, U> {
     /// A packet that we have written was not delivered.
     pub(in crate::stack) fn tcp_undeliverable(&mut self, packet: &[u8]) {
@@ -29,7 +37,7 @@ impl<U> Net<'_, U> {
             dest_port: tcp.dst_port(),
             seq: tcp.seq_number().0 as u32,
         };
-        self.undelivered(TcpError::HostUnreachable, &quoted, true);
+        self.undelivered(TcpError::HostUnreachable, &quoted, Witness::Ourselves);
     }
 
     /// Somebody says that a segment of ours does not arrive. False: it is of no connection, or none of its segments.
@@ -41,11 +49,10 @@ impl<U> Net<'_, U> {
             // Ours are not longer than any link of this kind takes, and shorter ones are not tried.
             Reason::TooLong => return false,
         };
-        self.undelivered(why, quoted, false)
+        self.undelivered(why, quoted, Witness::Stranger)
     }
 
-    /// `seen`: by ourselves.
-    fn undelivered(&mut self, why: TcpError, quoted: &Quoted, seen: bool) -> bool {
+    fn undelivered(&mut self, why: TcpError, quoted: &Quoted, witness: Witness) -> bool {
         let tuple = Tuple {
             local: SocketAddrV4::new(quoted.source, quoted.source_port),
             remote: SocketAddrV4::new(quoted.dest, quoted.dest_port),
@@ -54,16 +61,19 @@ impl<U> Net<'_, U> {
             Some(Slot::Conn(conn)) => conn.clone(),
             _ => return false,
         };
-        self.with_conn(&conn, |inner, _| inner.unreachable(why, quoted.seq, seen))
+        self.with_conn(&conn, |inner, _| {
+            inner.unreachable(why, quoted.seq, witness)
+        })
     }
 }
 
 impl<U> Inner<U> {
     /// A segment of ours that begins with `seq` did not arrive. False: we have sent none such, or they have it.
-    fn unreachable(&mut self, why: TcpError, seq: u32, seen: bool) -> bool {
+    fn unreachable(&mut self, why: TcpError, seq: u32, witness: Witness) -> bool {
         // Of a SYN: who has not seen it does not know the number.
         let opening = self.socket().state() == State::SynSent;
-        if !self.egress.sight.is_under_way(seq) && (opening || !seen) {
+        let may_guess = opening || witness == Witness::Stranger;
+        if may_guess && !self.egress.sight.is_under_way(seq) {
             return false;
         }
         if opening {

@@ -38,7 +38,8 @@ impl Egress {
     }
 
     /// I-ORDER: a connection's frames go by one queue while bytes of it may not have arrived, so that they do not overtake each other;
-    /// else, and what acknowledges alone, by that of the CPU that sends.
+    /// else, and what acknowledges alone, by that of the CPU that sends. (What waits for a neighbour's address may be
+    /// overtaken all the same when that comes: `arp.rs`.)
     pub fn queue_for(&mut self, near: u16, unanswered: bool) -> u16 {
         if !unanswered && self.kept.is_empty() {
             self.queue = near
