@@ -50,6 +50,7 @@ pub use timers::NEVER;
 
 use alloc::{sync::Arc, vec::Vec};
 use base::{Rank, SpinLock};
+use core::net::Ipv4Addr;
 use smoltcp::wire::IpProtocol;
 
 /// Deadlines that one tick serves at most.
@@ -172,6 +173,11 @@ impl<U> Stack<U> {
         *self.address.lock()
     }
 
+    /// Is this computer called so?
+    fn is_ours(&self, ip: Ipv4Addr) -> bool {
+        ip.is_loopback() || self.address().is_some_and(|a| a.ip == ip)
+    }
+
     fn net<'a>(&'a self, now_ns: u64, out: &'a mut dyn Out<U>) -> Net<'a, U> {
         Net {
             stack: self,
@@ -190,6 +196,7 @@ impl<U> Net<'_, U> {
             timers::Target::Half(tuple) => self.half_fell_due(tuple),
             timers::Target::TimeWait(tuple) => self.wait_fell_due(tuple),
             timers::Target::Conn(tuple) => self.conn_fell_due(&tuple),
+            timers::Target::Stranded => self.strand_next(),
         }
     }
 

@@ -34,7 +34,7 @@ pub use room::Places;
 
 use super::common::SECOND_NS;
 use super::secret::Secret;
-use alloc::sync::Arc;
+use alloc::{sync::Arc, vec::Vec};
 use base::{Rank, SpinLock};
 use core::fmt;
 use core::sync::atomic::AtomicBool;
@@ -145,6 +145,8 @@ pub(crate) struct Tcp<U> {
     rooms: Arc<Rooms>,
     /// Connections that the full card has stopped.
     starving: starving::Starving<U>,
+    /// I-NAMED: names that are nobody's any more.
+    stranded: SpinLock<Vec<Tuple>>,
     /// The program has ended: nothing that it writes is sent. Relaxed: it is looked at under a connection's lock, and set before that
     /// of each connection is taken to close it.
     ended: AtomicBool,
@@ -160,6 +162,7 @@ impl<U> Tcp<U> {
             rooms: Rooms::new(connections),
             demux: SpinLock::new(Rank::NetTable, demux::Demux::new(seed)),
             starving: starving::Starving::new(),
+            stranded: SpinLock::new(Rank::NetTable, Vec::new()),
             ended: AtomicBool::new(false),
             numbers: Secret::new(seed, 1),
             cookies: Secret::new(seed, 2),

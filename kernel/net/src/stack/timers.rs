@@ -4,6 +4,7 @@
 //! but from its head. Whoever's deadline moves back lets the old entry come and asks for the later one then. An entry names who is
 //! reminded and does not hold it: what has ended takes no memory here but the entry's.
 
+use super::common::shrink_to;
 use super::tcp::Tuple;
 use alloc::collections::BinaryHeap;
 use base::{Rank, SpinLock};
@@ -14,9 +15,6 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// A deadline that there is not.
 pub const NEVER: u64 = u64::MAX;
 
-/// Room for so many reminders is kept; what a peak took beyond is given back.
-const KEPT: usize = 256;
-
 /// Who is reminded.
 pub(crate) enum Target {
     /// A connection, or the next one of that name, which looks in vain.
@@ -25,6 +23,8 @@ pub(crate) enum Target {
     Half(Tuple),
     /// An ended one.
     TimeWait(Tuple),
+    /// Those whose name is nobody's any more.
+    Stranded,
     /// A neighbour has not answered.
     Neighbour(Ipv4Addr),
     /// DHCP's client.
@@ -69,10 +69,8 @@ impl Timers {
             return None;
         }
         let target = heap.pop().map(|e| e.target);
-        if heap.len() < heap.capacity() / 8 && heap.capacity() > KEPT {
-            // Moves an eighth at most, and not again before half of that has gone.
-            let quarter = heap.capacity() / 4;
-            heap.shrink_to(quarter)
+        if let Some(less) = shrink_to(heap.len(), heap.capacity()) {
+            heap.shrink_to(less)
         }
         self.note(&heap);
         target

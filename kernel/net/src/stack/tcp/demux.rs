@@ -3,15 +3,12 @@
 use super::conn::Shared;
 use super::listen::{Half, Listening};
 use super::timewait::TimeWait;
-use crate::stack::common::EPHEMERAL;
+use crate::stack::common::{EPHEMERAL, shrink_to};
 use crate::stack::secret::Secret;
 use alloc::{sync::Arc, vec::Vec};
 use core::hash::{Hash, Hasher};
 use core::net::{Ipv4Addr, SocketAddrV4};
 use hashbrown::HashMap;
-
-/// Room for so many slots is kept.
-const KEPT: usize = 256;
 
 /// A connection's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,10 +87,8 @@ impl<U> Demux<U> {
     }
 
     fn shrink(&mut self) {
-        if self.slots.len() < self.slots.capacity() / 8 && self.slots.capacity() > KEPT {
-            // Moves an eighth at most, and not again before half of that has gone.
-            let quarter = self.slots.capacity() / 4;
-            self.slots.shrink_to(quarter)
+        if let Some(less) = shrink_to(self.slots.len(), self.slots.capacity()) {
+            self.slots.shrink_to(less)
         }
     }
 

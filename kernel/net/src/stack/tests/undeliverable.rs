@@ -164,6 +164,7 @@ fn another_address_ends_connections() {
     stack
         .net(now, card)
         .rename(address(Ipv4Addr::new(10, 0, 0, 9)));
+    stack.tick(now, card);
     assert_eq!(recv(&mut world, &a), Err(TcpError::AddrNotAvailable));
     assert_eq!(send(&mut world, &a, 1), Err(TcpError::AddrNotAvailable));
     assert_eq!(a.told.closed.load(Relaxed), 1);
