@@ -83,8 +83,8 @@ pub(crate) struct Net<'a, U> {
     pub stack: &'a Stack<U>,
     pub now_ns: u64,
     pub out: &'a mut dyn Out<U>,
-    /// The card's queue that what is sent goes by, where that is not the caller's matter.
-    pub queue: Option<u16>,
+    /// The card's queue that what is sent goes by: the caller's CPU's, but for what a connection sends (I-ORDER).
+    pub queue: u16,
 }
 
 impl<U> Stack<U> {
@@ -182,8 +182,8 @@ impl<U> Stack<U> {
         Net {
             stack: self,
             now_ns,
+            queue: out.near(),
             out,
-            queue: None,
         }
     }
 }

@@ -37,12 +37,15 @@ struct Nowhere;
 impl Out<()> for Nowhere {
     fn frame(
         &mut self,
-        _: Option<u16>,
+        _: u16,
         _: usize,
         _: Option<Checksum>,
         _: &mut dyn FnMut(&mut [u8]),
     ) -> bool {
         true
+    }
+    fn near(&self) -> u16 {
+        0
     }
     fn ready(&mut self, _: &Arc<()>, _: Ready) {}
 }

@@ -35,13 +35,17 @@ struct Card<'a>(&'a mut Transmitter<Bell>);
 impl Out<()> for Card<'_> {
     fn frame(
         &mut self,
-        _queue: Option<u16>,
+        _queue: u16,
         bytes: usize,
         checksum: Option<Checksum>,
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> bool {
         // A broken ring is found by who takes back.
         self.0.send(bytes, checksum, fill).unwrap_or(false)
+    }
+
+    fn near(&self) -> u16 {
+        0
     }
 
     fn ready(&mut self, _: &Arc<()>, _: Ready) {}

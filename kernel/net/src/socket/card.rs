@@ -301,7 +301,7 @@ impl<B: Bell> stack::Out<PollDesc> for Out<'_, B> {
 
     fn frame(
         &mut self,
-        queue: Option<u16>,
+        queue: u16,
         bytes: usize,
         checksum: Option<Checksum>,
         fill: &mut dyn FnMut(&mut [u8]),
@@ -309,8 +309,7 @@ impl<B: Bell> stack::Out<PollDesc> for Out<'_, B> {
         let Some(card) = self.card else {
             return true; // there is no wire: it is lost
         };
-        let queue = queue.map_or_else(|| card.near(), usize::from);
-        let sent = card.send(queue, bytes, checksum, fill);
+        let sent = card.send(usize::from(queue), bytes, checksum, fill);
         self.sent |= u64::from(sent) << queue;
         sent
     }

@@ -44,7 +44,7 @@ struct Neighbour {
     /// Questions without an answer.
     tries: u32,
     /// Packets, and the card's queues that they belong to (I-ORDER).
-    waiting: Vec<(Vec<u8>, Option<u16>)>,
+    waiting: Vec<(Vec<u8>, u16)>,
 }
 
 /// Our neighbours. A network has few, so they are looked for one by one, the last used first.
@@ -220,7 +220,7 @@ impl<U> Net<'_, U> {
             n.tries = 0;
             mem::take(&mut n.waiting)
         };
-        let outer = self.queue;
+        let near = self.queue;
         for (packet, queue) in waiting {
             self.queue = queue;
             let mut fill = |to: &mut [u8]| to.copy_from_slice(&packet);
@@ -228,7 +228,7 @@ impl<U> Net<'_, U> {
                 self.stack.stats.count(Counter::CardFull)
             }
         }
-        self.queue = outer
+        self.queue = near
     }
 
     fn ask(&mut self, hop: Ipv4Addr) {

@@ -21,20 +21,17 @@ pub trait Out<U> {
     /// card is full, and `fill` was not called; [`Stack::room`](super::Stack::room) is to be called when it is not. What was taken may
     /// leave as late as the caller of the stack likes. May be called under a connection's lock.
     ///
-    /// `queue`: the queue of the card's that it goes by, where frames stay in their order and whose room counts; None: that of the
-    /// caller's CPU.
+    /// `queue`: the queue of the card's that it goes by, where frames stay in their order and whose room counts.
     fn frame(
         &mut self,
-        queue: Option<u16>,
+        queue: u16,
         bytes: usize,
         checksum: Option<Checksum>,
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> bool;
 
     /// The card's queue that is the caller's CPU's.
-    fn near(&self) -> u16 {
-        0
-    }
+    fn near(&self) -> u16;
 
     /// Somebody who was told `WouldBlock` may try again, or, `Closed`, whoever has the socket. No lock of the stack's is held (I-ONE);
     /// its caller may hold one of his own, as the netpoller holds the card's receiver's: what is done here takes none below that.

@@ -58,12 +58,12 @@ impl<U> Net<'_, U> {
         f: impl FnOnce(&mut Inner<U>, &mut Self) -> R,
     ) -> (R, After<U>) {
         let unanswered = inner.socket().send_queue() != 0;
-        let queue = inner.egress.queue_for(self.out.near(), unanswered);
-        let outer = self.queue.replace(queue);
+        let near = self.queue;
+        self.queue = inner.egress.queue_for(near, unanswered);
         let r = f(inner, self);
         inner.give_up(self);
         inner.pump(self);
-        self.queue = outer;
+        self.queue = near;
         (r, inner.after(self))
     }
 

@@ -171,15 +171,11 @@ mod tests {
 
         fn frame(
             &mut self,
-            queue: Option<u16>,
+            queue: u16,
             bytes: usize,
             _: Option<Checksum>,
             fill: &mut dyn FnMut(&mut [u8]),
         ) -> bool {
-            let Some(queue) = queue else {
-                fill(&mut vec![0; bytes]);
-                return true; // no connection's
-            };
             self.tried += 1;
             let room = &mut self.room[usize::from(queue)];
             if *room == 0 {

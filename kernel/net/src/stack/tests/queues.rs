@@ -61,7 +61,7 @@ fn others_go_by_the_nearest() {
     let _asks = ask(&mut world, "10.0.0.2:99");
     world.run(SECOND);
     assert_eq!(
-        world.b.card.others_by,
+        world.b.card.by,
         [4, 4],
         "where it lives, and that nobody listens"
     )

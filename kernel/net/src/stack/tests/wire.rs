@@ -23,10 +23,9 @@ pub(crate) struct Card {
     pub room: usize,
     /// Frames that it was offered.
     pub tried: usize,
-    /// The queue of the CPU that calls, and those by which frames of connections and others went.
+    /// The queue of the CPU that calls, and those by which frames went or were to go.
     pub near: u16,
     pub by: Vec<u16>,
-    pub others_by: Vec<u16>,
     /// Does it finish checksums?
     pub offload: bool,
 }
@@ -39,7 +38,6 @@ impl Card {
             tried: 0,
             near: 0,
             by: Vec::new(),
-            others_by: Vec::new(),
             offload: false,
         }
     }
@@ -48,15 +46,12 @@ impl Card {
 impl Out<Told> for Card {
     fn frame(
         &mut self,
-        queue: Option<u16>,
+        queue: u16,
         bytes: usize,
         checksum: Option<Checksum>,
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> bool {
-        match queue {
-            Some(queue) => self.by.push(queue),
-            None => self.others_by.push(self.near),
-        }
+        self.by.push(queue);
         assert!((crate::device::FRAME_LEAST..=crate::device::FRAME_BYTES).contains(&bytes));
         self.tried += 1;
         if self.sent.len() >= self.room {
