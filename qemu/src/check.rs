@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::{Result, Root, elf_scan, program, say};
 
 /// Packages that only exist on the host.
-const HOST_ONLY: &[&str] = &["ringo-runner", "tests"];
+const HOST_ONLY: &[&str] = &["ringo-runner", "tests", "peer"];
 
 /// Runs all checks, or only the scans of the programs named; exit status 1 if one failed.
 pub fn check(only_elfs: &[String]) -> Result<u8> {

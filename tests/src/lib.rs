@@ -10,7 +10,6 @@ mod failures;
 mod image;
 mod live;
 pub mod netns;
-pub mod peer;
 mod runner;
 mod table;
 pub mod tools;
@@ -21,6 +20,7 @@ pub use failures::trial;
 pub use image::{build_ahead, demo, host_image, image, injection, root, runner};
 pub use image::{differential, differential_on_host};
 pub use live::Live;
+pub use peer::{self, hung, patience};
 pub use ringo_runner::HostMachine;
 pub use ringo_runner::{Accel, Board, Input, Outcome};
 pub use runner::{RunnerOutput, run_runner, runner_command};
@@ -46,14 +46,3 @@ pub const NO_NET: Mode = Mode {
     name: "no net",
     words: &["preempt=off", "sysmon=off"],
 };
-
-/// What a wait for a machine that runs may take before it is hung.
-pub fn hung() -> std::time::Duration {
-    std::time::Duration::from_secs(60 * patience())
-}
-
-/// How many times wider time limits are.
-pub fn patience() -> u64 {
-    let given = std::env::var("RINGO_PATIENCE").ok();
-    given.and_then(|n| n.parse().ok()).unwrap_or(1)
-}

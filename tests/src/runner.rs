@@ -44,17 +44,11 @@ pub fn runner_command(words: &[&str]) -> Result<Command, String> {
         .current_dir(crate::root().path())
         .env_remove("GOMAXPROCS")
         // What it builds is built once, and looked at by nobody.
-        .env("CARGO_INCREMENTAL", "0")
-        .env("CARGO_PROFILE_KERNEL_CODEGEN_UNITS", "4")
-        .env("CARGO_PROFILE_KERNEL_LTO", "off")
-        .env("CARGO_PROFILE_KERNEL_DEBUG", "line-tables-only");
-    // Demos have most of themselves in common with the tests' image, and what runs on the host with the tests. To programs in files of
-    // their own the project's crates are foreign: these are built as users build them.
-    if words.windows(2).any(|two| two == ["--machine", "host"]) {
-        command.env(PROFILE, "dev");
-    } else if !words.iter().any(|word| word.ends_with(".rs")) {
-        command.env(PROFILE, "kernel-test");
-    }
+        .env("CARGO_INCREMENTAL", "0");
+    // Programs have most of themselves, or at least what the project depends on, in common with the tests' image, and what runs on the
+    // host with the tests.
+    let is_host = words.windows(2).any(|two| two == ["--machine", "host"]);
+    command.env(PROFILE, if is_host { "dev" } else { "kernel-test" });
     Ok(command)
 }
 

@@ -9,6 +9,6 @@ pub fn cases() -> Vec<Case> {
         of("goker_leaks").smp(2),
         of("goker_leaks").smp(4),
         of("goker_corrected").smp(1),
-        of("goker_corrected").smp(4),
+        of("goker_corrected").smp(2),
     ]
 }

@@ -5,14 +5,14 @@ use tests::{Case, DEFAULT, NO_NET, sized};
 
 /// Machines with more CPUs than the host has free spend most of the time waiting for each other.
 const TESTS: &[Sizes] = &[
-    ("wake_ready_then_hold", "rounds", [20_000, 20_000, 2_000]),
+    ("wake_ready_then_hold", "rounds", [20_000, 10_000, 2_000]),
     ("wake_everybody", "rounds", [3_000, 800, 100]),
     ("wake_network", "steps", [4_000, 4_000, 2_000]),
     ("wake_points", "steps", [100, 100, 60]),
-    ("wake_batches", "rounds", [2_000, 2_000, 300]),
+    ("wake_batches", "rounds", [1_000, 1_000, 200]),
     ("wake_burst", "rounds", [300, 300, 100]),
     ("wake_timer_at_idle", "rounds", [1_000, 1_000, 600]),
-    ("wake_no_false_deadlock", "rounds", [30_000, 10_000, 5_000]),
+    ("wake_no_false_deadlock", "rounds", [20_000, 6_000, 3_000]),
     ("wake_yield_alone", "yields", [200_000, 200_000, 200_000]),
 ];
 

@@ -35,7 +35,6 @@ pub use smoltcp::iface::SocketHandle;
 pub use smoltcp::socket::tcp::State;
 pub use wire::{Listener, Wire};
 
-use crate::patience;
 use card::Card;
 use dhcp::Dhcp;
 use faults::Injector;
@@ -221,7 +220,7 @@ impl Peer {
         what: &str,
         mut done: impl FnMut(&mut Peer) -> Result<Option<T>, String>,
     ) -> Result<T, String> {
-        let limit = LIMIT * patience() as u32;
+        let limit = hung();
         let begin = Instant::now();
         let mut open = self.poll();
         loop {
@@ -252,4 +251,15 @@ impl Peer {
             self.round()
         }
     }
+}
+
+/// What a wait for a machine that runs may take before it is hung.
+pub fn hung() -> Duration {
+    LIMIT * patience() as u32
+}
+
+/// How many times wider time limits are: `RINGO_PATIENCE=N` makes them N times as wide.
+pub fn patience() -> u64 {
+    let given = std::env::var("RINGO_PATIENCE").ok();
+    given.and_then(|n| n.parse().ok()).unwrap_or(1)
 }
