@@ -171,6 +171,12 @@ pub fn open(path: &Path) -> Result<(File, bool)> {
     }
 }
 
+/// What stands at `path`, if anything does and it is no regular file. Looked at before it is opened: a FIFO would keep us waiting for
+/// its other end.
+pub fn no_file_but(path: &Path) -> Option<&'static str> {
+    other_than_a_file(fs::metadata(path).ok()?.file_type())
+}
+
 /// What stands there, if it is no regular file: QEMU takes nothing else by way of a descriptor.
 fn other_than_a_file(kind: FileType) -> Option<&'static str> {
     match kind {

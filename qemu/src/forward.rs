@@ -60,7 +60,7 @@ impl fmt::Display for Forward {
 }
 
 impl Forward {
-    /// `[udp:]HOST:GUEST`.
+    /// `[udp:|tcp:]HOST:GUEST`.
     ///
     /// # Errors
     /// It is something else.
@@ -70,7 +70,11 @@ impl Forward {
             Some(("tcp", ports)) => (false, ports),
             _ => (false, text),
         };
-        let port = |text: &str| text.parse().ok().filter(|port| *port != 0);
+        let port = |text: &str| {
+            text.parse()
+                .ok()
+                .filter(|port| *port != 0 && !text.starts_with('+'))
+        };
         let ports = ports.split_once(':');
         let ports = ports.and_then(|(host, guest)| Some((port(host)?, port(guest)?)));
         let (host, guest) = ports.ok_or_else(|| {

@@ -14,7 +14,7 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::symbols::Symbols;
-use crate::{Failure, Forward, Machine, Result, install};
+use crate::{Failure, Forward, Machine, Result, disk, install};
 
 /// A program that has this symbol drives a network card.
 const USED_BY: &str = "RINGO_NET";
@@ -219,13 +219,17 @@ fn connect(path: &Path) -> Result<UnixStream> {
 
 /// The file of a capture, in QEMU's spelling.
 fn prepare_capture(file: &Path) -> Result<String> {
-    let wrong = |error: std::io::Error| {
+    let wrong = |what: String| {
+        let file = file.display();
         Failure::new(format!(
-            "--capture {}: {error}; it takes a file that can be written",
-            file.display()
+            "--capture {file}: {what}; it takes a regular file that can be written, or the name of a new one"
         ))
     };
-    fs::File::create(file).map_err(wrong)?;
+    // A device keeps nothing.
+    if let Some(what) = disk::no_file_but(file) {
+        return Err(wrong(format!("this is {what}")));
+    }
+    fs::File::create(file).map_err(|error| wrong(error.to_string()))?;
     // A comma would end it.
     Ok(file.display().to_string().replace(',', ",,"))
 }

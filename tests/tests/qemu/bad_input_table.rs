@@ -142,6 +142,16 @@ pub const WRONG: &[(&str, &[&str], &[&str])] = &[
         &["--capture /no/such/folder/x", "can be written"],
     ),
     (
+        "a device as capture",
+        &["echo", "--capture", "/dev/full"],
+        &["--capture /dev/full", "this is a device", "a regular file"],
+    ),
+    (
+        "a sign before a port",
+        &["echo", "--forward", "+8099:7"],
+        &["--forward +8099:7", "HOST:GUEST"],
+    ),
+    (
         "a capture of nothing",
         &["hello", "--capture", "x"],
         &["--capture", "hello has no network"],

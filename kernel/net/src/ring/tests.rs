@@ -261,7 +261,7 @@ fn what_a_device_must_not_do_breaks_the_ring() {
 #[test]
 fn a_hostile_device_breaks_nothing_else() {
     let inputs: u64 =
-        std::env::var("RINGO_FUZZ").map_or(200_000, |n| n.parse().expect("a number of inputs"));
+        std::env::var("RINGO_FUZZ").map_or(1_000_000, |n| n.parse().expect("a number of inputs"));
     let mut rng = Rng::new(11);
     let mut kinds = [0u64; 4];
     let (mut q, mut d) = pair(true);

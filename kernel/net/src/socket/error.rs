@@ -1,5 +1,6 @@
 //! What can go wrong, in `std::io`'s words.
 
+use crate::stack::dns::DnsError;
 use crate::stack::tcp::TcpError;
 use crate::stack::udp::UdpError;
 use core::fmt;
@@ -13,7 +14,11 @@ use core::fmt;
 /// assert_eq!(error.to_string(), "the deadline has passed");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Error(ErrorKind);
+pub struct Error {
+    kind: ErrorKind,
+    /// More about a name.
+    name: Option<DnsError>,
+}
 
 /// `std::result::Result` with [`Error`].
 pub type Result<T> = core::result::Result<T, Error>;
@@ -71,13 +76,13 @@ impl Error {
     /// assert_eq!(Error::from(ErrorKind::AddrInUse).kind(), ErrorKind::AddrInUse);
     /// ```
     pub fn kind(&self) -> ErrorKind {
-        self.0
+        self.kind
     }
 }
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Error {
-        Error(kind)
+        Error { kind, name: None }
     }
 }
 
@@ -117,15 +122,32 @@ impl From<UdpError> for Error {
     }
 }
 
+impl From<DnsError> for Error {
+    fn from(error: DnsError) -> Error {
+        let kind = match error {
+            DnsError::BadName => ErrorKind::InvalidInput,
+            DnsError::NotFound | DnsError::NoAddress => ErrorKind::NotFound,
+            DnsError::NoServers => ErrorKind::NetworkUnreachable,
+            DnsError::ServerFailed | DnsError::Truncated => ErrorKind::NotFound,
+            DnsError::TimedOut => ErrorKind::TimedOut,
+        };
+        let name = Some(error);
+        Error { kind, name }
+    }
+}
+
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        fmt::Debug::fmt(&self.kind, f)
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
+        match self.name {
+            Some(name) => fmt::Display::fmt(&name, f),
+            None => fmt::Display::fmt(&self.kind, f),
+        }
     }
 }
 
@@ -158,7 +180,7 @@ impl core::error::Error for Error {}
 impl embedded_io::Error for Error {
     fn kind(&self) -> embedded_io::ErrorKind {
         use embedded_io::ErrorKind as K;
-        match self.0 {
+        match self.kind {
             ErrorKind::TimedOut => K::TimedOut,
             ErrorKind::ConnectionRefused => K::ConnectionRefused,
             ErrorKind::ConnectionReset => K::ConnectionReset,

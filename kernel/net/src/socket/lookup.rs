@@ -1,7 +1,7 @@
 //! Names to addresses, as goroutines ask for them (Go: net/dnsclient_unix.go).
 
-use super::machine::{await_address, machine};
-use super::{Error, ErrorKind, Result, UdpSocket};
+use super::machine::{await_address, has_card, machine};
+use super::{ErrorKind, Result, UdpSocket};
 use crate::stack::dns::{Answer, Begin, DnsError, Lookup};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -23,12 +23,16 @@ const ANSWER_BYTES: usize = 512;
 /// ```
 ///
 /// # Errors
-/// `NotFound`: nobody is called so, or has no address of IPv4. `TimedOut`: no server answers. `NetworkDown`: there is none.
+/// `NotFound`: nobody is called so, or has no address of IPv4, or no server knows. `TimedOut`: no server answers; or what sending to
+/// it or its computer has said. `NetworkDown`: there is no network; `NetworkUnreachable`: there is one, and no name server is known.
 /// `InvalidInput`: no name looks like this.
 pub fn lookup(name: &str) -> Result<Vec<Ipv4Addr>> {
     let dns = &machine().stack.dns;
     let begin = dns.begin(name, sched::machine_now_ns());
     let begin = match begin {
+        Begin::Known(Err(DnsError::NoServers)) if !has_card() => {
+            return Err(ErrorKind::NetworkDown.into());
+        }
         // The servers come with the address.
         Begin::Known(Err(DnsError::NoServers)) => {
             await_address()?;
@@ -38,7 +42,7 @@ pub fn lookup(name: &str) -> Result<Vec<Ipv4Addr>> {
     };
     match begin {
         Begin::Known(answer) => Ok(answer?),
-        Begin::Ask(lookup) => Ok(machine().flights.ask(name, lookup)?),
+        Begin::Ask(lookup) => machine().flights.ask(name, lookup),
     }
 }
 
@@ -51,14 +55,17 @@ pub fn lookup(name: &str) -> Result<Vec<Ipv4Addr>> {
 pub(super) struct Flights(Mutex<Vec<Flight>>);
 
 /// The name, and what comes of it.
-type Flight = (Vec<u8>, Arc<OnceLock<Answer>>);
+type Flight = (Vec<u8>, Arc<OnceLock<Found>>);
+
+/// What a lookup comes to.
+type Found = Result<Vec<Ipv4Addr>>;
 
 impl Flights {
     pub(super) fn new() -> Flights {
         Flights(Mutex::new(Vec::new()))
     }
 
-    fn ask(&self, text: &str, lookup: Lookup) -> Answer {
+    fn ask(&self, text: &str, lookup: Lookup) -> Found {
         let name = lookup.name().to_vec();
         let flight = {
             let mut all = self.0.lock();
@@ -68,7 +75,7 @@ impl Flights {
                     // One may have landed since the caller looked.
                     let dns = &machine().stack.dns;
                     if let Begin::Known(answer) = dns.begin(text, sched::machine_now_ns()) {
-                        return answer;
+                        return Ok(answer?);
                     }
                     let flight = Arc::new(OnceLock::new());
                     all.push((name, flight.clone()));
@@ -86,7 +93,9 @@ impl Flights {
 }
 
 /// Server by server, until one knows.
-fn ask(mut lookup: Lookup) -> Answer {
+fn ask(mut lookup: Lookup) -> Found {
+    // What has kept the last server from answering, other than time.
+    let mut hindrance = None;
     while let Some(ask) = lookup.ask() {
         let until = Instant::now() + Duration::from_nanos(ask.wait_ns);
         let asked = || -> Result<UdpSocket> {
@@ -97,45 +106,37 @@ fn ask(mut lookup: Lookup) -> Answer {
             socket.send(ask.query)?;
             Ok(socket)
         };
-        let Ok(socket) = asked() else {
-            continue;
-        };
-        match listen(&mut lookup, &socket) {
-            Some(Err(DnsError::ServerFailed)) | None => {}
-            Some(answer) => return answer,
+        match asked().and_then(|socket| listen(&mut lookup, &socket)) {
+            Ok(Err(DnsError::ServerFailed)) => {}
+            Ok(answer) => return Ok(answer?),
+            Err(error) if error.kind() == ErrorKind::TimedOut => {}
+            Err(error) => hindrance = Some(error),
         }
     }
-    Err(lookup.error())
+    Err(match (lookup.error(), hindrance) {
+        (DnsError::TimedOut, Some(error)) => error,
+        (error, _) => error.into(),
+    })
 }
 
-/// What the server says. None: nothing in time.
-fn listen(lookup: &mut Lookup, socket: &UdpSocket) -> Option<Answer> {
+/// What the server says.
+///
+/// # Errors
+/// Nothing in time, or what its computer says instead.
+fn listen(lookup: &mut Lookup, socket: &UdpSocket) -> Result<Answer> {
     let mut bytes = [0; ANSWER_BYTES];
     loop {
-        let n = socket.recv(&mut bytes).ok()?;
+        let n = socket.recv(&mut bytes)?;
         let answer = lookup.answer(&machine().stack.dns, &bytes[..n], sched::machine_now_ns());
-        if answer.is_some() {
-            return answer;
+        if let Some(answer) = answer {
+            return Ok(answer);
         }
-    }
-}
-
-impl From<DnsError> for Error {
-    fn from(error: DnsError) -> Error {
-        match error {
-            DnsError::BadName => ErrorKind::InvalidInput,
-            DnsError::NotFound | DnsError::NoAddress => ErrorKind::NotFound,
-            DnsError::NoServers => ErrorKind::NetworkDown,
-            DnsError::ServerFailed | DnsError::Truncated => ErrorKind::NotFound,
-            DnsError::TimedOut => ErrorKind::TimedOut,
-        }
-        .into()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{lookup, machine};
+    use super::{ErrorKind, lookup, machine};
     use crate::socket::UdpSocket;
     use csp::time::{Duration, Instant};
     use smoltcp::wire::{DnsPacket, DnsQuestion};
@@ -153,6 +154,32 @@ mod tests {
         // The name at 12, an address, of the Internet, for a minute, four bytes.
         bytes.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 10, 9, 8, 7]);
         bytes
+    }
+
+    /// Each reason has its kind and its words; a closed port is no passing of time.
+    #[test]
+    fn why_there_is_no_address() {
+        sched::testing::run(2, 2, || {
+            let dns = &machine().stack.dns;
+            let why = |name: &str| {
+                let error = lookup(name).unwrap_err();
+                (error.kind(), error.to_string())
+            };
+            let begin = Instant::now();
+            dns.set_servers([Ipv4Addr::LOCALHOST].into());
+            let (kind, text) = why("somebody.example");
+            assert_eq!(kind, ErrorKind::ConnectionRefused, "{text}");
+            assert!(
+                Instant::now() - begin < Duration::from_secs(4),
+                "of one question's 5"
+            );
+            dns.set_servers(Vec::new());
+            let (kind, text) = why("somebody.example");
+            assert_eq!(kind, ErrorKind::NetworkDown, "{text}");
+            let (kind, text) = why("a b");
+            assert_eq!(kind, ErrorKind::InvalidInput);
+            assert_eq!(text, "it is no address, and no name can look like this")
+        })
     }
 
     /// Eight at once, in two spellings: one question, and all of them know.

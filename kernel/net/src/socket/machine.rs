@@ -82,6 +82,11 @@ pub(super) fn say_listens(protocol: &str, at: SocketAddrV4) {
     arch::control_write(event.as_bytes())
 }
 
+/// Is there a network besides the machine itself?
+pub(super) fn has_card() -> bool {
+    machine().card.is_some()
+}
+
 /// Waits until the machine has an address, if it has a card.
 pub(super) fn await_address() -> Result<()> {
     let machine = machine();

@@ -6,7 +6,7 @@
 //!   Selecting ── offer ──► Requesting ── ACK ──► Bound ── T1 ──► Renewing ── T2 ──► Rebinding ───┤
 //!   │  ▲  ▲                 │                     ▲               │  │               │  │        │
 //!   └──┘  └── unanswered ───┘                     └───── ACK ─────┘  └───── ACK ─────┘  └────────┘
-//!   asks on; unanswered twice: the fallback is used meanwhile
+//!   asks on; twice without a lease, by silence or a NAK: the fallback is used meanwhile
 //! ```
 //!
 //! A value that is told the time and what came, and says what is to be sent; `dhcp/calls.rs` binds it to the stack. Whether
@@ -35,7 +35,7 @@ pub const CLIENT_PORT: u16 = 68;
 
 /// Between two questions at most, while there is no lease.
 const AGAIN_MOST_NS: u64 = 64 * SECOND_NS;
-/// Unanswered questions before the fallback is used: at 3 s or so.
+/// Questions in vain before the fallback is used: at 3 s or so.
 const PATIENCE: u32 = 2;
 /// Requests for an offer before it is given up.
 const REQUESTS: u32 = 4;
@@ -68,6 +68,8 @@ pub(crate) struct Client {
     state: State,
     /// Of this attempt to get a lease: what answers to it bears the same.
     transaction: u32,
+    /// Questions since there was a lease that had no answer, or a refusal.
+    in_vain: u32,
     began_ns: u64,
     /// When [`Client::tick`] has something to do.
     next_ns: u64,
@@ -109,6 +111,7 @@ impl Client {
             drawn: 0,
             state: State::Selecting { asked: 0 },
             transaction: 0,
+            in_vain: 0,
             began_ns: now_ns,
             next_ns: now_ns,
             fallback,
@@ -143,20 +146,24 @@ impl Client {
         }
         match self.state {
             State::Selecting { asked } => {
-                if asked >= PATIENCE && self.in_use.is_none() {
-                    self.in_use = self.fallback.clone()
+                if asked != 0 {
+                    self.had_no_lease()
                 }
                 self.state = State::Selecting { asked: asked + 1 };
                 self.again(now_ns, asked);
                 Some(self.message(now_ns, Kind::Discover))
             }
             State::Requesting { offer, asked } if asked < REQUESTS => {
+                if asked != 0 {
+                    self.had_no_lease()
+                }
                 let asked = asked + 1;
                 self.state = State::Requesting { offer, asked };
                 self.again(now_ns, asked - 1);
                 Some(self.message(now_ns, Kind::Request))
             }
             State::Requesting { .. } => {
+                self.had_no_lease();
                 self.begin(now_ns);
                 self.tick(now_ns)
             }
@@ -215,6 +222,7 @@ impl Client {
             (Kind::Nak, State::Requesting { .. } | State::Renewing(_) | State::Rebinding(_)) => {
                 // Not at once: one who refuses is asked no faster than one who is silent.
                 self.give_up(now_ns);
+                self.had_no_lease();
                 self.again(now_ns, 0);
                 Some(None)
             }
@@ -233,10 +241,19 @@ impl Client {
             end_ns: after(grant.lease_s),
         });
         self.next_ns = after(grant.renew_s);
+        self.in_vain = 0;
         self.in_use = Some(Lease {
             address: grant.address,
             dns: grant.dns,
         })
+    }
+
+    /// A question was in vain.
+    fn had_no_lease(&mut self) {
+        self.in_vain = self.in_vain.saturating_add(1);
+        if self.in_vain >= PATIENCE && self.in_use.is_none() {
+            self.in_use = self.fallback.clone()
+        }
     }
 
     /// The address that a server gave is nobody's any more.

@@ -24,6 +24,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use base::{Rank, SpinLock};
 use cache::Cache;
+use core::fmt;
 use core::net::{Ipv4Addr, SocketAddrV4};
 use smoltcp::wire::{DnsFlags, DnsOpcode, DnsPacket, DnsQueryType, DnsQuestion, DnsRepr};
 
@@ -37,7 +38,7 @@ const SERVERS: usize = 3;
 const WAIT_NS: u64 = 5_000_000_000;
 
 /// Why there is no address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DnsError {
     /// No name can look like this.
     BadName,
@@ -53,6 +54,20 @@ pub enum DnsError {
     Truncated,
     /// No server has answered.
     TimedOut,
+}
+
+impl fmt::Display for DnsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BadName => "it is no address, and no name can look like this",
+            Self::NotFound => "nobody is called so",
+            Self::NoAddress => "the name has no address of IPv4",
+            Self::NoServers => "no name server is known",
+            Self::ServerFailed => "no name server could say",
+            Self::Truncated => "the name server's answer is too long",
+            Self::TimedOut => "no name server has answered",
+        })
+    }
 }
 
 /// What is found under a name.

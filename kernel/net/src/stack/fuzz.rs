@@ -2,8 +2,8 @@
 
 use base::Rng;
 
-/// Inputs of one test: a million over the stack's parsers. `RINGO_FUZZ=N`: so many each instead.
-const INPUTS: u64 = 250_000;
+/// Inputs of one test. `RINGO_FUZZ=N`: so many each instead.
+const INPUTS: u64 = 1_000_000;
 
 /// Calls `check` with `seeds`, damaged in ways that follow from the run's seed.
 pub fn run(seeds: &[Vec<u8>], mut check: impl FnMut(&mut Vec<u8>)) {
