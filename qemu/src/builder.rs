@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::failure::Doing;
 use crate::file_program::{self, FilePackage};
 use crate::program::Program;
-use crate::progress::Progress;
+use crate::progress::{Notice, Progress};
 use crate::{Failure, Result, Root};
 
 /// The target of both machines: the host's own, whose precompiled `core` and `alloc` the kernel uses.
@@ -30,7 +30,7 @@ pub struct BuildOptions {
     pub features: Vec<String>,
     /// Jobs for Cargo; 0: its default.
     pub jobs: usize,
-    /// Whether progress is shown, on a terminal.
+    /// Whether progress is shown, on a terminal; elsewhere a line, if it takes its time.
     pub progress: bool,
 }
 
@@ -131,7 +131,7 @@ fn kernel_build(
         .args(["--target", TARGET, "--target-dir"])
         .arg(root.kernel_target());
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
-    build(command, bin, options)
+    build(command, bin, "the machine", options)
 }
 
 fn host_build(
@@ -146,7 +146,7 @@ fn host_build(
     });
     // No flags, whatever the environment says.
     command.env("CARGO_ENCODED_RUSTFLAGS", "");
-    build(command, bin, options)
+    build(command, bin, "the host", options)
 }
 
 /// Whether what is built for the host lies where the tests do.
@@ -187,7 +187,8 @@ pub fn plain_cargo(root: &Root) -> Command {
     command
 }
 
-fn build(mut command: Command, bin: &str, options: &BuildOptions) -> Result<PathBuf> {
+/// `place`: where it is to run.
+fn build(mut command: Command, bin: &str, place: &str, options: &BuildOptions) -> Result<PathBuf> {
     let coloured = std::io::stderr().is_terminal();
     let format = if coloured {
         "json-diagnostic-rendered-ansi"
@@ -208,6 +209,7 @@ fn build(mut command: Command, bin: &str, options: &BuildOptions) -> Result<Path
         command.arg("--jobs").arg(options.jobs.to_string());
     }
     let progress = Progress::start(options.progress, &format!("building {bin}"));
+    let _notice = notice(bin, place, options).map(Notice::line);
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -233,6 +235,16 @@ fn build(mut command: Command, bin: &str, options: &BuildOptions) -> Result<Path
         ))),
         _ => Err(Failure::silent(1)),
     }
+}
+
+/// What is said of a build that takes its time, Cargo's wait for another build included; on a terminal that is seen anyway, and
+/// the project's tests look at every line.
+fn notice(bin: &str, place: &str, options: &BuildOptions) -> Option<String> {
+    let seen = std::io::stderr().is_terminal() || std::env::var_os(PROFILE).is_some();
+    let unoptimised = if options.debug { " (--debug)" } else { "" };
+    (options.progress && !seen).then(|| {
+        format!("building {bin} for {place}{unoptimised}; the first time takes a minute or two")
+    })
 }
 
 /// One line of Cargo's JSON. Errors are shown as they are, warnings only of the program itself.

@@ -17,7 +17,7 @@ const LATER: &[&str] = &["bench", "experiment", "exec"];
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo run -- list", disable_version_flag = true)]
-/// Names the programs in demos/src/bin, each with the first line of its documentation.
+/// Names the programs in demos/src/bin, each with what its documentation says first.
 struct ListArgs {}
 
 #[derive(Debug, Parser)]

@@ -97,5 +97,6 @@ pub use install::{prepare, prepare_tool};
 pub use machine::{Accel, Board, Input, Machine, Outcome, Output};
 pub use net::Net;
 pub use observe::Traced;
+pub use progress::Notice;
 pub use root::Root;
 pub use symbols::Symbols;

@@ -51,13 +51,26 @@ fn docs(text: &str) -> impl Iterator<Item = &str> {
     lines.filter_map(|line| Some(line.trim_start().strip_prefix("//!")?.trim()))
 }
 
-/// The first line of a file's documentation.
+/// The whole sentences of the first line of a file's documentation; its first sentence, if that is longer.
 fn about(file: &Path) -> String {
     let text = fs::read_to_string(file).unwrap_or_default();
-    docs(&text)
-        .find(|line| !line.is_empty())
-        .unwrap_or("")
-        .to_string()
+    let mut lines = docs(&text).skip_while(|line| line.is_empty());
+    let mut about = lines.next().unwrap_or("").to_string();
+    // A dot within a word is none.
+    let end = |text: &str| {
+        text.ends_with('.')
+            .then_some(text.len())
+            .or(text.rfind(". ").map(|at| at + 1))
+    };
+    while end(&about).is_none()
+        && let Some(line) = lines.next().filter(|line| !line.is_empty())
+    {
+        about += " ";
+        let first = line.find(". ").map_or(line, |at| &line[..=at]);
+        about += first;
+    }
+    about.truncate(end(&about).unwrap_or(about.len()));
+    about
 }
 
 #[cfg(test)]
@@ -65,16 +78,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_line_of_the_documentation() {
+    fn first_sentence_of_the_documentation() {
         let file = std::env::temp_dir().join(format!("ringo-list-{}.rs", std::process::id()));
         fs::write(
             &file,
-            "#![no_std]\n//!\n//! Says hello. `x`\n//! More.\nfn main() {}\n",
+            "#![no_std]\n//!\n//! Says hello. `x`: n.\n//! More.\nfn main() {}\n",
         )
         .unwrap();
-        assert_eq!(about(&file), "Says hello. `x`");
+        assert_eq!(about(&file), "Says hello. `x`: n.");
+        for (docs, says) in [
+            (
+                "//! Says hello, v1.2. And\n//! more.\n",
+                "Says hello, v1.2.",
+            ),
+            (
+                "//! Says hello\n//! to all. And\n//! more.\n",
+                "Says hello to all.",
+            ),
+            ("//! Says hello\n//!\n//! More.\n", "Says hello"),
+        ] {
+            fs::write(&file, docs).unwrap();
+            assert_eq!(about(&file), says);
+        }
         fs::write(&file, "fn main() {}\n").unwrap();
         assert_eq!(about(&file), "");
         fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn whole_sentences_of_all_programs() {
+        let root = Root::find().unwrap();
+        for name in program::names(&root).unwrap() {
+            let about = about(&root.demos().join(format!("{name}.rs")));
+            assert!(about.ends_with('.'), "{name}: {about}");
+        }
     }
 }

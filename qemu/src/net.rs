@@ -79,6 +79,13 @@ impl Net {
     }
 }
 
+/// What is to be said of a program that uses the network where there is none.
+pub fn missed(symbols: &Symbols, why: &str) -> Option<String> {
+    let uses_network = symbols.address_of(USED_BY).is_some();
+    uses_network
+        .then(|| format!("this machine has no network ({why}): only 127.0.0.1 can be reached"))
+}
+
 /// A network while its machine starts.
 pub struct Wired {
     /// What it is.

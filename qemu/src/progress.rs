@@ -1,7 +1,9 @@
-//! Progress on a terminal; in a pipe nothing of the kind.
+//! Progress on a terminal; elsewhere one line about a long wait, and nothing more of the kind.
 
 use std::io::IsTerminal;
 use std::sync::Once;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -55,5 +57,50 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
+    }
+}
+
+/// Something that is said once, if this is still there after a while.
+pub struct Notice {
+    /// Its end is what the thread waits for.
+    _there: Sender<()>,
+}
+
+impl Notice {
+    /// Calls `tell` on a thread of its own when `wait` has passed, unless the answer is dropped before.
+    pub fn after(wait: Duration, tell: impl FnOnce() + Send + 'static) -> Notice {
+        let (there, gone) = mpsc::channel();
+        thread::spawn(move || {
+            if gone.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                tell()
+            }
+        });
+        Notice { _there: there }
+    }
+
+    /// A line of the runner's own on stderr, if whoever waits has waited for two seconds: less is not worth a word.
+    pub fn line(line: String) -> Notice {
+        Notice::after(Duration::from_secs(2), move || say::say(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_long_wait_is_worth_a_word() {
+        let (tell, told) = mpsc::channel();
+        let of = |wait| {
+            let tell = tell.clone();
+            Notice::after(wait, move || tell.send(wait).unwrap())
+        };
+        let short = Duration::from_millis(1);
+        let (soon, late) = (of(short), of(Duration::from_secs(3600)));
+        drop(late);
+        assert_eq!(told.recv(), Ok(short));
+        drop((soon, tell));
+        // Both threads have ended: nobody is left who could say more.
+        assert!(told.recv().is_err());
     }
 }

@@ -26,6 +26,8 @@ pub struct Resolved {
     pub forwards: Vec<Forward>,
     /// Words of the command line, `--procs` and `--log` among them.
     pub words: Vec<String>,
+    /// That the environment wanted more than there is.
+    pub cut: Option<String>,
 }
 
 impl RunArgs {
@@ -42,8 +44,12 @@ impl RunArgs {
         let procs = procs(self.procs, gomaxprocs.as_deref(), smp)?;
         let words = self.words(procs)?;
         let config = self.config(&words, smp)?;
+        let set = self.set.iter().any(|word| word.starts_with("procs="));
         Ok(Resolved {
             smp,
+            cut: gomaxprocs
+                .filter(|_| self.procs.is_none() && !set)
+                .and_then(|wanted| cut(&wanted, smp)),
             procs: config.procs,
             mem_bytes: size::parse_mem(self.mem.as_deref().unwrap_or("512M"))?,
             accel: match self.accel.as_deref() {
@@ -107,6 +113,14 @@ fn procs(option: Option<u32>, environment: Option<&str>, smp: u32) -> Result<Opt
     }
 }
 
+/// The line about a `GOMAXPROCS` that is more than there are CPUs.
+fn cut(environment: &str, smp: u32) -> Option<String> {
+    let wanted: u32 = environment.parse().ok()?;
+    (wanted > smp).then(|| {
+        format!("GOMAXPROCS={wanted} is cut to the {smp} CPUs of the machine; --smp gives it more")
+    })
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -163,6 +177,15 @@ pub(crate) mod tests {
         let wanted = "--procs 5 is more than the 4 CPUs of --smp; it can be 1 to 4";
         assert_eq!(procs(Some(5), None, 4).unwrap_err().line, wanted);
         assert!(line("hello --smp 2 --set procs=3").contains("procs=3 is more than the 2 CPUs"));
+    }
+
+    #[test]
+    fn more_ps_than_there_are() {
+        let wanted = "GOMAXPROCS=9 is cut to the 4 CPUs of the machine; --smp gives it more";
+        assert_eq!(cut("9", 4).as_deref(), Some(wanted));
+        for fine in ["4", "1", "0", "many", ""] {
+            assert_eq!(cut(fine, 4), None);
+        }
     }
 
     #[test]

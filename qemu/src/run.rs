@@ -7,8 +7,9 @@ use crate::options::{MachineKind, RunArgs};
 use crate::program::Program;
 use crate::resolved::Resolved;
 use crate::say::say;
+use crate::symbols::Symbols;
 use crate::{Disk, HostMachine, Input, Machine, Outcome, Output, Result, Root};
-use crate::{accel, cpu_models, install, report, sys};
+use crate::{accel, cpu_models, install, net, report, sys, usage};
 
 /// Runs what the user asked for; the exit status.
 pub fn run(args: &RunArgs) -> Result<u8> {
@@ -16,12 +17,16 @@ pub fn run(args: &RunArgs) -> Result<u8> {
     let resolved = args.resolve()?;
     let cwd = std::env::current_dir().unwrap_or_else(|_| root.path().to_path_buf());
     let program = Program::find(&root, &cwd, &args.program)?;
+    resolved.cut.iter().for_each(say);
     sys::do_not_stop_in_background();
     let outcome = match args.kind() {
         MachineKind::Qemu => on_qemu(&root, args, &resolved, &program)?,
         MachineKind::Host => on_host(&root, args, &resolved, &program)?,
     };
     report::report(args, &resolved, program.name(), &outcome)?;
+    if outcome.exit == 1 {
+        usage::option_behind(&args.args).into_iter().for_each(say);
+    }
     Ok(outcome.exit)
 }
 
@@ -79,6 +84,10 @@ fn on_host(root: &Root, args: &RunArgs, resolved: &Resolved, program: &Program) 
         ));
     }
     let executable = builder::build_program(root, program, true, &build_options(args))?;
+    let symbols = Symbols::shared(&executable, root.path())?;
+    net::missed(&symbols, "--machine host")
+        .into_iter()
+        .for_each(say);
     let mut machine = HostMachine::new(executable, program.name());
     machine.smp = resolved.smp;
     machine.words = words(args, resolved);

@@ -1,9 +1,9 @@
 //! Wrong usage, in one line: what clap finds, in words that say what would be right.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, Error};
+use clap::{Arg, Command, CommandFactory, Error};
 
-use crate::options::PROGRAM_RUN;
+use crate::options::{PROGRAM_RUN, RunArgs};
 use crate::program::RESERVED;
 
 /// The line about `error` that `words` have got from `command`.
@@ -117,6 +117,20 @@ fn with_dashes(command: &Command, words: &[String]) -> Option<String> {
     Some(parts.chain(for_program).collect::<Vec<_>>().join(" "))
 }
 
+/// An option of the runner's among the words for the program: the line about it, for a program that has failed.
+pub fn option_behind(words: &[String]) -> Option<String> {
+    let command = RunArgs::command();
+    words.iter().find_map(|word| {
+        let name = word.strip_prefix("--")?.split('=').next()?;
+        let mut options = command.get_arguments().filter_map(Arg::get_long);
+        options.find(|option| *option == name).map(|option| {
+            format!(
+                "--{option} stands behind `--`, so the program got it; the runner's options go before"
+            )
+        })
+    })
+}
+
 /// As a shell takes it for one word.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=+,.:/@%".contains(c);
@@ -130,8 +144,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::RunArgs;
-    use clap::{CommandFactory, Parser};
+    use clap::Parser;
 
     fn of(typed: &[&str]) -> String {
         let words: Vec<String> = typed.iter().map(ToString::to_string).collect();
@@ -169,6 +182,20 @@ mod tests {
             assert!(line.starts_with(says), "{line}");
             assert!(line.ends_with(&format!("; {behind}{right}`")), "{line}");
         }
+    }
+
+    #[test]
+    fn options_that_the_program_got() {
+        let line = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            option_behind(&words)
+        };
+        let wanted =
+            "--set stands behind `--`, so the program got it; the runner's options go before";
+        for words in [&["300", "--set", "steal=off"][..], &["--set=steal=off"]] {
+            assert_eq!(line(words).as_deref(), Some(wanted));
+        }
+        assert_eq!(line(&["set", "--", "--depth", "-smp", "x"]), None);
     }
 
     #[test]

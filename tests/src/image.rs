@@ -1,6 +1,6 @@
 //! What the tests boot and run, each built once in a process.
 
-use ringo_runner::{BuildOptions, Root, build_kernel};
+use ringo_runner::{BuildOptions, Notice, Root, build_kernel};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -74,6 +74,7 @@ pub fn differential() -> Result<PathBuf, String> {
         ..BuildOptions::default()
     };
     let make = || {
+        let _notice = notice("tests/differential", "the machine");
         build_kernel(&root(), "differential", "differential", &options)
             .map_err(|e| format!("the image of tests/differential does not build: {e}"))
     };
@@ -89,7 +90,17 @@ pub fn differential_on_host() -> Result<PathBuf, String> {
     BUILT.get_or_init(|| cargo_build("differential")).clone()
 }
 
+/// Says on stderr what is waited for, if that takes its time: nothing else is seen until the first test has ended.
+fn notice(name: &str, place: &str) -> Notice {
+    let what = match name {
+        "test-image" => "the tests' image",
+        other => other,
+    };
+    Notice::line(format!("building {what} for {place}, which the tests run"))
+}
+
 fn build(bin: &str, features: &[&str]) -> Result<PathBuf, String> {
+    let _notice = notice(bin, "the machine");
     let options = BuildOptions {
         checks: true,
         features: features.iter().map(ToString::to_string).collect(),
@@ -111,6 +122,7 @@ pub fn runner() -> Result<PathBuf, String> {
 /// The binary of a package, which has the package's name, for the host, as the tests themselves are built: of what it depends on
 /// nothing is compiled again, if all of these together decide about features.
 fn cargo_build(name: &str) -> Result<PathBuf, String> {
+    let _notice = notice(name, "the host");
     let root = root();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

@@ -142,8 +142,11 @@ fn introduce(
         let Some(name) = lines.next()? else {
             return Ok(None);
         };
-        if !(1..=NAME_CHARS).contains(&name.chars().count()) || name.contains(char::is_whitespace) {
-            guest.tell(format!("a name is one word of up to {NAME_CHARS} characters\n").into());
+        let fits = (1..=NAME_CHARS).contains(&name.chars().count());
+        // What begins with a slash is a command, and may be for people of that name.
+        if !fits || name.starts_with('/') || name.contains(char::is_whitespace) {
+            let rule = "a name is one word without / in front, of up to";
+            guest.tell(format!("{rule} {NAME_CHARS} characters\n").into());
             continue;
         }
         let (answer, free) = chan(1);

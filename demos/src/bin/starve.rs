@@ -24,7 +24,9 @@ fn main() -> Result<(), String> {
     let procs = machine::procs();
     let hogs = ringo::args::number("endless loops", procs as u64 + 1, 1..=1000);
     let slice = machine::slice();
-    println!("{hogs} endless loops on {procs} Ps; a ticker every {TICK:?}; slices of {slice:?}");
+    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let (loops, ps) = (count(hogs, "endless loop"), count(procs as u64, "P"));
+    println!("{loops} on {ps}; a ticker every {TICK:?}; slices of {slice:?}");
     if machine::IS_HOST {
         println!(
             "the host machine is cooperative: here the loops yield, or they would keep their threads for good"

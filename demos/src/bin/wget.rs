@@ -5,8 +5,8 @@
 //! each piece of the body. Several URLs are fetched one after another; the exit status is 1 if one of them failed.
 #![no_std]
 #![no_main]
-use ringo::net::ToSocketAddrs;
 use ringo::net::http::{Limits, get};
+use ringo::net::{Error, ErrorKind, ToSocketAddrs};
 use ringo::prelude::*;
 ringo::main!(main);
 
@@ -72,15 +72,25 @@ impl Url {
     }
 }
 
+/// Why a name has no address.
+fn unknown(error: Error) -> String {
+    match error.kind() {
+        ErrorKind::InvalidInput => "a host is a name or an IPv4 address".to_string(),
+        ErrorKind::TimedOut => "no name server has answered".to_string(),
+        _ => error.to_string(),
+    }
+}
+
 fn connect(url: &Url) -> Result<TcpStream, String> {
     let (name, port) = url.address();
     let port: u16 = port.parse().unwrap_or_default();
-    let found = (name, port).to_socket_addrs();
-    let found = found.map_err(|error| format!("{name}: {error}"))?;
+    let found = (name, port).to_socket_addrs().map_err(unknown)?;
     let mut why = String::new();
     for at in found {
         match TcpStream::connect_timeout(at, SILENCE) {
             Ok(stream) => return Ok(stream),
+            // An address stands in the URL already.
+            Err(error) if name.parse() == Ok(*at.ip()) => why = error.to_string(),
             Err(error) => why = format!("{at}: {error}"),
         }
     }
@@ -125,10 +135,15 @@ fn ask(url: &Url) -> Result<Option<Url>, String> {
 }
 
 fn fetch(url: &str) -> Result<(), String> {
-    let mut url = Url::parse(url)?;
+    // Once it has led elsewhere, errors are about what nobody has typed.
+    let (mut url, mut named) = (Url::parse(url)?, true);
     for _ in 0..=REDIRECTS {
-        match ask(&url)? {
-            Some(next) => url = next,
+        let place = |why| match named {
+            true => why,
+            false => format!("{}: {why}", url.host),
+        };
+        match ask(&url).map_err(place)? {
+            Some(next) => (url, named) = (next, false),
             None => return Ok(()),
         }
     }

@@ -36,6 +36,24 @@ const DEMOS: &[(&str, &[&str], i32, &str)] = &[
         2,
         "all goroutines are asleep - deadlock!",
     ),
+    (
+        "sieve",
+        &["--machine", "host", "--", "300", "--set", "steal=off"],
+        1,
+        "ringo: --set stands behind `--`, so the program got it",
+    ),
+    (
+        "echo",
+        &["--machine", "host", "--", "2"],
+        0,
+        "ringo: this machine has no network (--machine host): only 127.0.0.1 can be reached",
+    ),
+    (
+        "echo",
+        &["--seed", "1", "--", "2"],
+        0,
+        "ringo: this machine has no network (--seed): only 127.0.0.1 can be reached",
+    ),
     ("sieve", &["--smp", "2", "--", "300"], 0, ""),
     ("producer_consumer", &["--smp", "2"], 0, ""),
     ("steal", &["--smp", "2"], 0, ""),
@@ -179,12 +197,13 @@ pub fn trials() -> Vec<Trial> {
         }
     }
     for (name, options, exit, says) in DEMOS {
+        let wrong = if *exit == 1 { ", wrong" } else { "" };
         let machine = match options.contains(&"host") {
             true => ", host",
             false => "",
         };
         all.push(trial(
-            format!("programs::demo {name}{machine}"),
+            format!("programs::demo {name}{machine}{wrong}"),
             move || demo(name, options, *exit, says),
         ));
     }

@@ -70,12 +70,11 @@ pub fn typed() -> Result<(), String> {
     ann.types("ann")?;
     ann.sees("* ann is here\n")?;
     let mut bob = Guest::new(&nc, port)?;
+    let no_name = "a name is one word without / in front, of up to 20 characters\nyour name? ";
     for (name, answer) in [
         ("ann", "somebody is called ann already\nyour name? "),
-        (
-            "two words",
-            "a name is one word of up to 20 characters\nyour name? ",
-        ),
+        ("two words", no_name),
+        ("/who", no_name),
         ("bob", "* bob is here\n"),
     ] {
         bob.types(name)?;

@@ -200,13 +200,13 @@ pub fn wget() -> Result<(), String> {
         at(7, "the response is not HTTP/1.1"),
         at(8, "more than 10 redirections"),
         at(9, "nothing came in time"),
-        format!("wget: {refused}: {refused}: nobody listens there\n"),
+        format!("wget: {refused}: nobody listens there\n"),
         "wget: https://10.0.2.2/: https:// is not there, only http://\n".into(),
         "wget: http://10.0.2.2:0/: 0 is no port, from 1 to 65535\n".into(),
         "wget: http://:80/: it has no host: http://HOST/PATH\n".into(),
         "wget: http://a@b/: a host is a name or an IPv4 address\n".into(),
         // Its answer depends on the name server of this computer.
-        "wget: nobody.invalid: nobody.invalid: ".into(),
+        "wget: nobody.invalid: ".into(),
     ] {
         let line = line.trim_end();
         if !run.stderr.to_lowercase().contains(&line.to_lowercase()) {
