@@ -237,13 +237,16 @@ fn build(mut command: Command, bin: &str, place: &str, options: &BuildOptions) -
     }
 }
 
-/// What is said of a build that takes its time, Cargo's wait for another build included; on a terminal that is seen anyway, and
-/// the project's tests look at every line.
+/// What is said of a build that takes its time, Cargo's wait for another build included: without the hash of a file's path. On a
+/// terminal that is seen anyway, and the project's tests look at every line.
 fn notice(bin: &str, place: &str, options: &BuildOptions) -> Option<String> {
     let seen = std::io::stderr().is_terminal() || std::env::var_os(PROFILE).is_some();
+    let is_hash = |text: &str| text.len() == 8 && text.bytes().all(|b| b.is_ascii_hexdigit());
+    let (name, hash) = bin.rsplit_once('-').unwrap_or((bin, ""));
+    let name = if is_hash(hash) { name } else { bin };
     let unoptimised = if options.debug { " (--debug)" } else { "" };
     (options.progress && !seen).then(|| {
-        format!("building {bin} for {place}{unoptimised}; the first time takes a minute or two")
+        format!("building {name} for {place}{unoptimised}; the first time takes a minute or two")
     })
 }
 

@@ -5,8 +5,8 @@
 //! each piece of the body. Several URLs are fetched one after another; the exit status is 1 if one of them failed.
 #![no_std]
 #![no_main]
+use ringo::net::ToSocketAddrs;
 use ringo::net::http::{Limits, get};
-use ringo::net::{Error, ErrorKind, ToSocketAddrs};
 use ringo::prelude::*;
 ringo::main!(main);
 
@@ -72,19 +72,11 @@ impl Url {
     }
 }
 
-/// Why a name has no address.
-fn unknown(error: Error) -> String {
-    match error.kind() {
-        ErrorKind::InvalidInput => "a host is a name or an IPv4 address".to_string(),
-        ErrorKind::TimedOut => "no name server has answered".to_string(),
-        _ => error.to_string(),
-    }
-}
-
 fn connect(url: &Url) -> Result<TcpStream, String> {
     let (name, port) = url.address();
     let port: u16 = port.parse().unwrap_or_default();
-    let found = (name, port).to_socket_addrs().map_err(unknown)?;
+    let found = (name, port).to_socket_addrs();
+    let found = found.map_err(|error| error.to_string())?;
     let mut why = String::new();
     for at in found {
         match TcpStream::connect_timeout(at, SILENCE) {

@@ -10,6 +10,7 @@ pub mod lock;
 #[cfg(any(ringo_loom, ringo_shuttle))]
 mod model_lock;
 pub mod mutant;
+pub mod place;
 pub mod rng;
 pub mod shim;
 

@@ -17,6 +17,8 @@ mod report;
 
 use arch::ExitCode;
 use arch::upcalls::{Fatal, FatalKind, Upcalls};
+#[cfg(not(ringo_kernel))]
+use base::place::from_root;
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use out::Out;
@@ -169,7 +171,7 @@ pub(crate) fn host_panic(info: &std::panic::PanicHookInfo) {
     match info.location() {
         Some(at) => say(format_args!(
             "panic: {text}\n\tat {}:{}:{}\n",
-            at.file(),
+            from_root(at.file()),
             at.line(),
             at.column()
         )),

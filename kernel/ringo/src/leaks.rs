@@ -1,6 +1,8 @@
 //! Goroutines that can never run again (Go 1.26: the profile `goroutineleak`).
 
 use crate::fatal::backtrace::{shown, stopped_frames};
+#[cfg(ringo_kernel)]
+use base::place::from_root;
 use core::fmt;
 use csp::time::Duration;
 use sched::leak::FRAMES;
@@ -159,7 +161,9 @@ impl fmt::Display for Json<'_> {
                 Why::LongWait => "long wait",
             };
             let g = &leak.g;
-            let (file, line) = g.created_at.map_or(("", 0), |at| (at.file(), at.line()));
+            let (file, line) = g
+                .created_at
+                .map_or(("", 0), |at| (from_root(at.file()), at.line()));
             let comma = if i == 0 { "" } else { "," };
             write!(
                 f,

@@ -1,6 +1,7 @@
 //! A G as reports show it (Go: traceback.go, `goroutineheader`, `printcreatedby`).
 
 use crate::g::{GRef, GStatus, WaitReason};
+use base::place::from_root;
 use base::shim::{Ordering::Acquire, fence};
 use core::fmt;
 use core::panic::Location;
@@ -103,7 +104,7 @@ impl fmt::Display for CreatedBy<'_> {
             (Some(at), parent) if parent != 0 => writeln!(
                 f,
                 "created by {}:{} in goroutine {parent}",
-                at.file(),
+                from_root(at.file()),
                 at.line()
             ),
             _ => Ok(()),

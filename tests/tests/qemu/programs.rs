@@ -34,7 +34,7 @@ const DEMOS: &[(&str, &[&str], i32, &str)] = &[
         "deadlock",
         &["--machine", "host"],
         2,
-        "all goroutines are asleep - deadlock!",
+        "goroutine 1 [chan receive]:\n(no frames on the host machine)\n",
     ),
     (
         "sieve",

@@ -4,6 +4,8 @@ use super::backtrace;
 use super::oldest::Oldest;
 use super::out::Out;
 use arch::upcalls::{Fatal, FatalKind};
+#[cfg(ringo_kernel)]
+use base::place::from_root;
 use core::fmt::Write;
 #[cfg(ringo_kernel)]
 use core::sync::atomic::AtomicU8;
@@ -46,7 +48,8 @@ pub(super) fn panic(message: &super::out::Message, at: Option<&core::panic::Loca
     let (text, cut) = message.text();
     let _ = writeln!(out, "panic: {text}{}", if cut { "…" } else { "" });
     if let Some(at) = at {
-        let _ = writeln!(out, "\tat {}:{}:{}", at.file(), at.line(), at.column());
+        let file = from_root(at.file());
+        let _ = writeln!(out, "\tat {file}:{}:{}", at.line(), at.column());
     }
     here(&mut out, |out| backtrace::print_callers(out, rbp));
     drop(out);
@@ -228,6 +231,10 @@ fn goroutine(g: GRef) {
     let mut out = Out::new();
     let _ = writeln!(out, "\n{}", GInfo::of(g));
     match g.status() {
+        // std and debuggers do better there.
+        _ if !cfg!(ringo_kernel) => {
+            let _ = writeln!(out, "(no frames on the host machine)");
+        }
         // SAFETY: a G that does not run has a saved context, and all Ms are idle or stopped.
         GStatus::Waiting | GStatus::Runnable => unsafe { backtrace::print_stopped(&mut out, g) },
         GStatus::Running | GStatus::Syscall => {
