@@ -231,6 +231,13 @@ impl<U> Net<'_, U> {
         self.queue = near
     }
 
+    /// Who has had this address before, and has another card, is forgotten by those who knew him (RFC 5227, 3).
+    pub(super) fn announce(&mut self) {
+        if let Some(ours) = self.stack.address() {
+            self.ask(ours.ip)
+        }
+    }
+
     fn ask(&mut self, hop: Ipv4Addr) {
         self.send_arp(ArpOperation::Request, EVERYBODY, [0; 6], hop)
     }

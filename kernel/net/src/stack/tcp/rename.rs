@@ -15,12 +15,17 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 impl<U> Net<'_, U> {
-    /// From now on this computer is called so. Connections under its old address end, for nobody finds them any more.
+    /// From now on this computer is called so, and its neighbours know. Connections under its old address end, for nobody finds them any
+    /// more.
     pub(in crate::stack) fn rename(&mut self, address: Option<Address>) {
         let old = core::mem::replace(&mut *self.stack.address.lock(), address);
-        if let Some(old) = old.filter(|old| address.is_none_or(|new| new.ip != old.ip)) {
+        if old.map(|old| old.ip) == address.map(|new| new.ip) {
+            return;
+        }
+        if let Some(old) = old {
             self.strand(old.ip)
         }
+        self.announce()
     }
 
     /// Notes who is called `ip`.

@@ -100,6 +100,26 @@ fn fallback() -> Lease {
     }
 }
 
+/// Neighbours may remember another card under the address that is ours from now on: they are told, once.
+#[test]
+fn an_address_is_announced() {
+    let mut a = Host::new(A);
+    start(&mut a, Some(fallback()));
+    let mut arp = Vec::new();
+    for _ in 0..6 {
+        let now_ns = a.stack.next_deadline_ns();
+        a.stack.tick(now_ns, &mut a.card);
+        let frames = a.card.sent.drain(..);
+        arp.extend(frames.filter(|frame| frame[12..14] == [8, 6]))
+    }
+    let [frame] = &arp[..] else { panic!("{arp:?}") };
+    assert_eq!(frame[..6], [0xff; 6]);
+    // A question for ourselves, by ourselves.
+    assert_eq!(frame[20..22], [0, 1]);
+    let ip = fallback().address.ip.octets();
+    assert_eq!([&frame[28..32], &frame[38..42]], [ip; 2])
+}
+
 #[test]
 fn an_address_comes_and_stays() {
     let (mut a, mut b) = (Host::new(A), Host::new(B));
