@@ -4,6 +4,7 @@
 use crate::wait::until;
 use crate::{Outcome, Test, ensure};
 use alloc::format;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use ringo::net::Error;
 use ringo::{machine, prelude::*};
 
@@ -22,8 +23,8 @@ fn echo(stream: &TcpStream) -> Result<(), Error> {
 }
 
 /// Goroutines, those of them that wait for the network, bytes of the heap in use; TCP connections that take memory, how many may,
-/// and how often somebody found no place.
-fn state() -> [u64; 6] {
+/// and how often somebody found no place; how often somebody gave way to one who was woken.
+fn state() -> [u64; 7] {
     let heap = mem::heap::usage();
     let bytes = heap.small_used_bytes + heap.large_used_bytes;
     let waiters = sched::this().netpoll_waiters();
@@ -36,6 +37,7 @@ fn state() -> [u64; 6] {
         c.open,
         c.most,
         c.turned_away,
+        machine::counts().gave_way,
     ]
 }
 
@@ -45,8 +47,29 @@ fn finds_no_room() -> bool {
     asked.is_err_and(|e| e.kind() == ErrorKind::OutOfMemory)
 }
 
+/// Loops without a call, two for each P, until they are told to end.
+struct Hogs(Arc<AtomicBool>);
+
+impl Hogs {
+    fn begin() -> Hogs {
+        let end = Arc::new(AtomicBool::new(false));
+        for _ in 0..2 * machine::procs() {
+            let end = end.clone();
+            // Relaxed: nothing else follows from it.
+            go(move || while !end.load(Relaxed) {})
+        }
+        Hogs(end)
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed)
+    }
+}
+
 /// Both ports, until port 9 is told to end (`e`). To `c` it answers with whether there was no room for a connection of its own, to any
-/// other byte with the state.
+/// other byte with the state; after `h` there are [`Hogs`], up to the next byte.
 fn loads_serve() -> Outcome {
     let said = |e: Error| format!("{e}");
     let listener = Arc::new(TcpListener::bind("0.0.0.0:7").map_err(said)?);
@@ -62,6 +85,7 @@ fn loads_serve() -> Outcome {
     };
     let (mut asks, _) = control.accept().map_err(said)?;
     let mut byte = [0];
+    let mut _hogs = None;
     loop {
         asks.read_exact(&mut byte).map_err(|e| format!("{e:?}"))?;
         if byte == *b"e" {
@@ -72,6 +96,7 @@ fn loads_serve() -> Outcome {
             asks.write_all(&answer).map_err(said)?;
             continue;
         }
+        _hogs = (byte == *b"h").then(Hogs::begin);
         let words = state().map(u64::to_be_bytes);
         asks.write_all(words.as_flattened()).map_err(said)?
     }

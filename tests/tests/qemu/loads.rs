@@ -1,6 +1,7 @@
 //! A server on the machine under loads: very many connections, floods, storms of frames, clients that do not read or break off; and
 //! `wrk`.
 
+mod beside;
 mod crowd;
 mod rough;
 mod storm;
@@ -29,6 +30,8 @@ struct State {
     connections: u64,
     most: u64,
     turned_away: u64,
+    /// How often somebody gave way to one who was woken.
+    gave_way: u64,
 }
 
 /// The script's side: a peer, and a connection on which the machine says how it is.
@@ -90,8 +93,13 @@ impl Load {
     }
 
     fn state(&mut self) -> Result<State, String> {
-        self.peer.send_all(self.control, b"?")?;
-        let bytes = self.peer.recv_exact(self.control, 48)?;
+        self.tell(b'?')
+    }
+
+    /// Tells the machine something, to which it answers with its state.
+    fn tell(&mut self, what: u8) -> Result<State, String> {
+        self.peer.send_all(self.control, &[what])?;
+        let bytes = self.peer.recv_exact(self.control, 56)?;
         let (words, _) = bytes.as_chunks::<8>();
         let word = |i: usize| u64::from_be_bytes(words[i]);
         Ok(State {
@@ -101,6 +109,7 @@ impl Load {
             connections: word(3),
             most: word(4),
             turned_away: word(5),
+            gave_way: word(6),
         })
     }
 
@@ -177,6 +186,7 @@ pub fn cases() -> Vec<Case> {
             .word("connections=20")
             .smp(2)
             .peer(|wire| crowd::bound_of(wire, 20)),
+        serve("beside hogs").smp(1).peer(beside::hogs),
         serve("rough").smp(2).peer(|wire| rough::rough(wire, 1)),
         serve("rough")
             .smp(1)
