@@ -33,7 +33,8 @@ pub fn describe(glass: &Glass) -> String {
             let _ = write!(text, ", runnext goroutine {}", g.id);
         }
         if p.timers != 0 {
-            let _ = write!(text, ", {} timers", p.timers);
+            let s = if p.timers == 1 { "" } else { "s" };
+            let _ = write!(text, ", {} timer{s}", p.timers);
         }
         text.push('\n');
     }

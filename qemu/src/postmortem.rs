@@ -1,6 +1,6 @@
 //! What a stopped machine can still tell: where each CPU stands, and which vectors it took last.
 
-use glass::Glass;
+use glass::{GState, Glass};
 
 use crate::estate;
 use crate::qmp::Monitor;
@@ -8,8 +8,10 @@ use crate::symbols::Symbols;
 
 /// First word of the kernel's description of its per-CPU blocks: "RNGOPM01".
 const MAGIC: u64 = 0x3130_4d50_4f47_4e52;
-/// Idle CPUs beyond this many are only counted.
+/// CPUs beyond this many are only counted.
 const SHOWN: usize = 16;
+/// The part of the scheduler's names where a CPU stands that has nothing to run.
+const IDLE_IN: &str = "sched::idle::";
 
 /// Where one CPU stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,15 +36,37 @@ struct Blocks {
     pending: u64,
 }
 
-/// The report, or `None` if the monitor does not answer.
-pub fn examine(monitor: &mut Monitor, symbols: &Symbols, glass: Option<&Glass>) -> Option<String> {
+/// The report, or `None` if the monitor does not answer. `brief`: nothing more of CPUs that are idle, where no fault is looked for.
+pub fn examine(
+    monitor: &mut Monitor,
+    symbols: &Symbols,
+    glass: Option<&Glass>,
+    brief: bool,
+) -> Option<String> {
     let cpus = parse_registers(&monitor.human("info registers -a", 0)?);
     let blocks = find_blocks(monitor, symbols);
     let mut text = String::new();
-    for (index, cpu) in cpus.iter().enumerate().take(SHOWN) {
-        text.push_str(&describe(index, cpu, symbols));
-        if let Some(blocks) = blocks.filter(|blocks| index < blocks.count) {
-            text.push_str(&per_cpu(monitor, &blocks, index).unwrap_or_default());
+    let shown = cpus.iter().enumerate().take(SHOWN);
+    let lines = shown.map(|(index, cpu)| {
+        let place = symbols.describe(cpu.rip, false);
+        let block = blocks
+            .filter(|blocks| index < blocks.count)
+            .and_then(|blocks| Block::read(monitor, &blocks, index));
+        match (&block, brief && is_idle(cpu, &place)) {
+            // What it has still to look at would be the fault.
+            (Some(block), true) if block.pending == 0 => None,
+            _ => {
+                let block = block.map(|block| block.line());
+                Some(describe(index, cpu, &place) + &block.unwrap_or_default())
+            }
+        }
+    });
+    let lines: Vec<Option<String>> = lines.collect();
+    if !lines.is_empty() && cpus.len() <= SHOWN && lines.iter().all(Option::is_none) {
+        text.push_str(&all_idle(glass.map(waiting)));
+    } else {
+        for (index, line) in lines.into_iter().enumerate() {
+            text.push_str(&line.unwrap_or_else(|| format!("  cpu {index}: idle\n")));
         }
     }
     if cpus.len() > SHOWN {
@@ -72,12 +96,28 @@ pub fn where_is(
     Some(format!("; it is at {rip:#x}{place}{in_g}"))
 }
 
-fn describe(index: usize, cpu: &Cpu, symbols: &Symbols) -> String {
-    let mut text = format!(
-        "  cpu {index}: rip {:#018x}{}",
-        cpu.rip,
-        symbols.describe(cpu.rip, false)
-    );
+/// Whether a CPU sleeps until it is woken, as one does that has found nothing to run. `place`: where it stands.
+fn is_idle(cpu: &Cpu, place: &str) -> bool {
+    cpu.halted && cpu.interrupts_on && place.contains(IDLE_IN)
+}
+
+/// Goroutines that wait.
+fn waiting(glass: &Glass) -> usize {
+    let gs = glass.gs();
+    gs.iter().filter(|g| g.state == GState::Waiting).count()
+}
+
+/// The line about a machine on which nobody does anything.
+fn all_idle(waiting: Option<usize>) -> String {
+    match waiting {
+        None => "  all CPUs are idle\n".to_string(),
+        Some(1) => "  all CPUs are idle, 1 goroutine waits\n".to_string(),
+        Some(n) => format!("  all CPUs are idle, {n} goroutines wait\n"),
+    }
+}
+
+fn describe(index: usize, cpu: &Cpu, place: &str) -> String {
+    let mut text = format!("  cpu {index}: rip {:#018x}{place}", cpu.rip);
     text.push_str(&format!(", rsp {:#018x}", cpu.rsp));
     if cpu.halted {
         text.push_str(", halted");
@@ -168,22 +208,37 @@ fn parse_blocks(base: u64, about: &[u64; 4]) -> Option<Blocks> {
     })
 }
 
-fn per_cpu(monitor: &mut Monitor, blocks: &Blocks, index: usize) -> Option<String> {
-    let block = blocks.base + blocks.stride * index as u64;
-    let vectors = *words(monitor, block + blocks.last_vectors, 1)?.first()?;
-    let curg = *words(monitor, block + blocks.curg, 1)?.first()?;
-    let count = *words(monitor, block + blocks.preempt_count, 1)?.first()? & 0xffff_ffff;
-    let pending = *words(monitor, block + blocks.pending, 1)?.first()? & 0xffff_ffff;
-    let mut text = format!(
-        "         last vectors, newest first: {}",
-        show_vectors(vectors)
-    );
-    text.push_str(&format!("; preempt_count {count}, pending {pending:#x}"));
-    if curg != 0 {
-        text.push_str(&format!(", curg {curg:#x}"));
+/// What a CPU's block holds.
+struct Block {
+    vectors: u64,
+    curg: u64,
+    preempt_count: u64,
+    pending: u64,
+}
+
+impl Block {
+    fn read(monitor: &mut Monitor, blocks: &Blocks, index: usize) -> Option<Block> {
+        let at = blocks.base + blocks.stride * index as u64;
+        let mut word = |offset| words(monitor, at + offset, 1)?.first().copied();
+        Some(Block {
+            vectors: word(blocks.last_vectors)?,
+            curg: word(blocks.curg)?,
+            preempt_count: word(blocks.preempt_count)? & 0xffff_ffff,
+            pending: word(blocks.pending)? & 0xffff_ffff,
+        })
     }
-    text.push('\n');
-    Some(text)
+
+    fn line(&self) -> String {
+        let vectors = show_vectors(self.vectors);
+        let mut text = format!("         last vectors, newest first: {vectors}");
+        let (count, pending) = (self.preempt_count, self.pending);
+        text.push_str(&format!("; preempt_count {count}, pending {pending:#x}"));
+        if self.curg != 0 {
+            text.push_str(&format!(", curg {:#x}", self.curg));
+        }
+        text.push('\n');
+        text
+    }
 }
 
 /// Eight vectors in a word, the newest in its low byte; 0 is "none" at the old end.
@@ -266,6 +321,35 @@ mod tests {
             ..Cpu::default()
         };
         assert_eq!(cpus, [first, second]);
+    }
+
+    #[test]
+    fn idle_cpus() {
+        let idle = Cpu {
+            halted: true,
+            interrupts_on: true,
+            ..Cpu::default()
+        };
+        let place = " in arch::x (a.rs:1), inlined in sched::idle::park (b.rs:2)";
+        assert!(is_idle(&idle, place));
+        assert!(!is_idle(&idle, " in arch::imp::exit::halt (a.rs:1)"));
+        let deaf = Cpu {
+            interrupts_on: false,
+            ..idle.clone()
+        };
+        let awake = Cpu {
+            halted: false,
+            ..idle
+        };
+        assert!(!is_idle(&deaf, place) && !is_idle(&awake, place));
+        assert_eq!(
+            all_idle(Some(1)),
+            "  all CPUs are idle, 1 goroutine waits\n"
+        );
+        assert_eq!(
+            all_idle(Some(2)),
+            "  all CPUs are idle, 2 goroutines wait\n"
+        );
     }
 
     #[test]

@@ -232,7 +232,13 @@ fn name_slow(running: &mut Running, cpu: usize, time: Duration) {
 /// Asks the stopped machine what can be asked, then ends QEMU.
 fn bury(running: &mut Running, seen: &mut Seen, death: Death) {
     let glass = running.place.as_ref().and_then(Place::open);
-    seen.post_mortem = postmortem::examine(&mut running.monitor, &running.symbols, glass.as_ref());
+    let brief = death == Death::TimeLimit;
+    seen.post_mortem = postmortem::examine(
+        &mut running.monitor,
+        &running.symbols,
+        glass.as_ref(),
+        brief,
+    );
     seen.death = Some(death);
     if running.monitor.execute("quit", json!({})).is_none() {
         // It does not answer; the status is not asked for.

@@ -1,6 +1,7 @@
 //! The program's arguments.
 
 use alloc::string::String;
+use core::fmt;
 use core::iter::FusedIterator;
 use core::ops::RangeInclusive;
 
@@ -48,9 +49,16 @@ pub fn number(what: &str, default: u64, allowed: RangeInclusive<u64>) -> u64 {
 /// let files: Vec<String> = ringo::args().collect();
 /// ringo::println!("{} files, the last one is {:?}", files.len(), ringo::args().next_back());
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Args {
     left: &'static [String],
+}
+
+impl fmt::Debug for Args {
+    /// The list of those that are left.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.left).finish()
+    }
 }
 
 impl Iterator for Args {

@@ -185,8 +185,18 @@ fn whole_lines(text: &str, lines: usize, torn: usize) -> usize {
     whole
 }
 
+/// A machine that its time limit ends while nobody does anything: that is said, and no more of the CPUs.
+fn asleep() -> Result<(), String> {
+    let options = ["--smp", "2", "--timeout", "4"];
+    let says = "time limit reached\n  all CPUs are idle, 1 goroutine waits\n  goroutines: 1";
+    demo("tests/programs/asleep.rs", &options, 3, says)
+}
+
 pub fn trials() -> Vec<Trial> {
-    let mut all = vec![trial("programs::both sides smp=2", both_sides)];
+    let mut all = vec![
+        trial("programs::both sides smp=2", both_sides),
+        trial("programs::asleep until its time limit", asleep),
+    ];
     for (name, args, exit, says) in FILES {
         for machine in MACHINES {
             let run = move || file(name, machine, args, *exit, says);
