@@ -114,7 +114,7 @@ impl Case {
     }
 
     /// So many tries for what the events have to show, where they show nothing at all: for a planted bug that the checker reports only if
-    /// the end comes at a moment at which it can be sure. Everything else fails at once.
+    /// the end comes at a moment at which it can be sure. A case without such a bug has one try.
     pub fn one_of(mut self, tries: u32) -> Case {
         self.tries = tries;
         self

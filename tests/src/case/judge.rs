@@ -9,7 +9,8 @@ impl Case {
     /// It ended as it has to, and its events show nothing wrong: what was planted did not show.
     pub(super) fn shows_nothing(&self, outcome: &Outcome) -> bool {
         let nothing = |traced: &Traced| traced.violations.is_empty();
-        matches!(self.expect, Expect::Exit(status) if outcome.exit == status)
+        self.violation.is_some()
+            && matches!(self.expect, Expect::Exit(status) if outcome.exit == status)
             && outcome.traced.as_ref().is_some_and(nothing)
     }
 

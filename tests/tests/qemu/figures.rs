@@ -161,7 +161,7 @@ fn trace_cases() -> Vec<Case> {
                 // Before the first word some may not run yet, after the second some no longer.
                 let before = |word: &str| {
                     let said = lines_before(o, word).ok_or(format!("it did not say \"{word}\""));
-                    said.map(|n| n.min(lines.len()))
+                    said.map(|before| before.min(lines.len()))
                 };
                 let lines = &lines[before("all are busy")?..before("no more")?];
                 if lines.len() < 8 {

@@ -7,6 +7,7 @@ use super::{Bell, Error, Memory, QueueSetup, Receiver, Transmitter, Transport, d
 use crate::ring::Queue;
 use alloc::vec::Vec;
 use base::Rng;
+use core::fmt;
 
 /// Feature bits (virtio 1.2, 5.1.3 and 6).
 const CSUM: u64 = 1 << 0;
@@ -135,22 +136,28 @@ fn begin<T: Transport, M: Memory>(t: &mut T, pairs_most: u16) -> Result<Parts<T:
         1 => None,
         _ => match Control::new::<T, M>(t, 2 * has, offers.event_idx) {
             Ok(control) => Some(control),
-            Err(error) => return begin_with_one::<T, M>(t, error),
+            Err(error) => {
+                drop((first, more));
+                return begin_with_one::<T, M>(t, &error);
+            }
         },
     };
     t.set_status(ACKNOWLEDGE | DRIVER | FEATURES_OK | DRIVER_OK);
     // Only from here on may the device be kicked.
     if control.is_some_and(|mut control| !control.use_pairs(pairs)) {
         // It may obey yet, and use queues that nobody looks at: so everything from the start.
-        return begin_with_one::<T, M>(t, Error::Unusable("it does not obey"));
+        return begin_with_one::<T, M>(t, &"it does not obey");
     }
     first.receiver.refill();
     more.iter_mut().for_each(|pair| pair.receiver.refill());
     Ok((mac, offers, first, more))
 }
 
-/// Its queue for orders does not work: it has one pair.
-fn begin_with_one<T: Transport, M: Memory>(t: &mut T, why: Error) -> Result<Parts<T::Bell>, Error> {
+/// Begins anew with one pair, since the queue for orders does not work, and says so.
+fn begin_with_one<T: Transport, M: Memory>(
+    t: &mut T,
+    why: &dyn fmt::Display,
+) -> Result<Parts<T::Bell>, Error> {
     log::warn!("several pairs of queues: {why}; one is used");
     begin::<T, M>(t, 1)
 }

@@ -47,7 +47,7 @@ struct Queues<B: Bell> {
     frames_out: AtomicU64,
 }
 
-/// More of what one at a time counts.
+/// Adds to what is counted under the half's lock, which the caller holds.
 fn count(counter: &AtomicU64, n: usize) {
     counter.store(counter.load(Relaxed) + n as u64, Relaxed)
 }
@@ -107,6 +107,7 @@ impl<B: Bell> Card<B> {
             let mut receiver = pair.receiver.lock();
             receiver.ignore();
             match receiver.receive(left, &mut f) {
+                Ok(0) => {}
                 Ok(n) => {
                     count(&pair.frames_in, n);
                     left -= n

@@ -13,7 +13,7 @@ use core::fmt;
 /// assert_eq!(error.kind(), ErrorKind::TimedOut);
 /// assert_eq!(error.to_string(), "the deadline has passed");
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 pub struct Error {
     kind: ErrorKind,
     /// More about a name.
@@ -78,6 +78,29 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
+
+    /// The same, of a name server, and not of whom the caller wanted.
+    pub(super) fn of_name_server(self) -> Error {
+        Error {
+            name: Some(DnsError::Unheard),
+            ..self
+        }
+    }
+}
+
+/// Of one kind is the same: more about it is for the reader.
+impl PartialEq for Error {
+    fn eq(&self, other: &Error) -> bool {
+        self.kind == other.kind
+    }
+}
+
+impl Eq for Error {}
+
+impl core::hash::Hash for Error {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        self.kind.hash(state)
+    }
 }
 
 impl From<ErrorKind> for Error {
@@ -129,7 +152,7 @@ impl From<DnsError> for Error {
             DnsError::NotFound | DnsError::NoAddress => ErrorKind::NotFound,
             DnsError::NoServers => ErrorKind::NetworkUnreachable,
             DnsError::ServerFailed | DnsError::Truncated => ErrorKind::NotFound,
-            DnsError::TimedOut => ErrorKind::TimedOut,
+            DnsError::TimedOut | DnsError::Unheard => ErrorKind::TimedOut,
         };
         let name = Some(error);
         Error { kind, name }
@@ -145,6 +168,7 @@ impl fmt::Debug for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name {
+            Some(DnsError::Unheard) => write!(f, "the name server: {}", self.kind),
             Some(name) => fmt::Display::fmt(&name, f),
             None => fmt::Display::fmt(&self.kind, f),
         }

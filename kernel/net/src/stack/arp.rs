@@ -231,7 +231,8 @@ impl<U> Net<'_, U> {
         self.queue = near
     }
 
-    /// Who has had this address before, and has another card, is forgotten by those who knew him (RFC 5227, 3).
+    /// Who has had this address before, and has another card, is forgotten by those who knew him (RFC 5227, 2.3). The
+    /// fallback is announced too: it is answered for as well.
     pub(super) fn announce(&mut self) {
         if let Some(ours) = self.stack.address() {
             self.ask(ours.ip)

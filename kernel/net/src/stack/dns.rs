@@ -54,6 +54,8 @@ pub enum DnsError {
     Truncated,
     /// No server has answered.
     TimedOut,
+    /// No server has, and the last one's computer, or ours, says why.
+    Unheard,
 }
 
 impl fmt::Display for DnsError {
@@ -66,6 +68,7 @@ impl fmt::Display for DnsError {
             Self::ServerFailed => "no name server could say",
             Self::Truncated => "the name server's answer is too long",
             Self::TimedOut => "no name server has answered",
+            Self::Unheard => "no name server can be reached",
         })
     }
 }

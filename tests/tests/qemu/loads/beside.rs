@@ -15,7 +15,6 @@ const TRIES: usize = 20;
 pub fn hogs(wire: Wire) -> Result<(), String> {
     Load::run(wire, 8, |load| {
         let at = load.peer.connect(ECHO)?;
-        load.tell(b'h')?;
         let mut most = 0;
         for _ in 0..TRIES {
             let before = load.tell(b'h')?.gave_way;

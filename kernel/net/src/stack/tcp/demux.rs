@@ -197,7 +197,7 @@ mod tests {
             .map(|to| demux.reserve(local, to, |_, _| false).unwrap())
             .collect();
         let mut all = demux.collect(|(name, _)| Some(*name)).unwrap();
-        assert_eq!(all.capacity(), 1000);
+        assert!(all.capacity() >= 1000);
         for list in [&mut names, &mut all] {
             list.sort_unstable_by_key(|name| name.remote)
         }

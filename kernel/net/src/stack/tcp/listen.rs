@@ -63,7 +63,11 @@ impl<U> Net<'_, U> {
     pub(super) fn listener_segment(&mut self, segment: &Segment<'_>) {
         match (segment.repr.control, segment.ack()) {
             (TcpControl::Rst, _) => (),
-            (TcpControl::Syn, None) if self.new_half(segment) => (),
+            (TcpControl::Syn, None) => {
+                if !self.new_half(segment) {
+                    self.nobodys_segment(segment)
+                }
+            }
             (TcpControl::Syn, _) | (_, None) => self.nobodys_segment(segment),
             (_, Some(_)) => self.maybe_cookie(segment),
         }

@@ -105,7 +105,8 @@ impl<U> Net<'_, U> {
         if let Some(spot) = after.starve {
             tcp.starving.put(conn.clone(), spot);
             // There may have been room before that was noted, and whoever said so has found nobody.
-            self.with_conn(conn, |_, _| ())
+            self.with_conn(conn, |_, _| ());
+            tcp.starving.take_back(conn, spot)
         }
         let Some(user) = after.user else {
             return;

@@ -31,17 +31,24 @@ impl<U> Net<'_, U> {
     /// Notes who is called `ip`.
     fn strand(&mut self, ip: Ipv4Addr) {
         let tcp = &self.stack.tcp;
-        let named = |(name, _): (&Tuple, &Slot<U>)| (*name.local.ip() == ip).then_some(*name);
+        let named = |(name, slot): (&Tuple, &Slot<U>)| {
+            // Who has reserved one looks himself; a record says nothing unless it is asked.
+            let ends = matches!(slot, Slot::Conn(_) | Slot::Half(_));
+            (ends && *name.local.ip() == ip).then_some(*name)
+        };
         // Memory may be what the program has used up: then they are left to themselves, and fall silent.
         let Some(mut names) = tcp.demux.lock().collect(named) else {
             return;
         };
         {
             let mut stranded = tcp.stranded.lock();
-            if stranded.try_reserve_exact(names.len()).is_err() {
+            if stranded.is_empty() {
+                *stranded = names
+            } else if stranded.try_reserve_exact(names.len()).is_ok() {
+                stranded.append(&mut names)
+            } else {
                 return;
             }
-            stranded.append(&mut names)
         }
         self.stack.timers.remind(self.now_ns, Target::Stranded)
     }
@@ -65,7 +72,6 @@ impl<U> Net<'_, U> {
         self.drop_half(&name);
         let conn = match tcp.demux.lock().slots.get(&name) {
             Some(Slot::Conn(conn)) => conn.clone(),
-            // Who has reserved it looks himself; a record says nothing unless it is asked.
             _ => return,
         };
         self.with_conn(&conn, |inner, net| inner.check_name(net.stack, &name))
@@ -132,7 +138,10 @@ mod tests {
         let at = SocketAddrV4::new(A, 80);
         a.stack.listen(at, 8, Arc::default()).unwrap();
         let _theirs = b.stack.connect(at, Arc::default(), 0, &mut b.card);
-        while a.stack.connections() == 0 {
+        for _ in 0..10 {
+            if a.stack.connections() != 0 {
+                break;
+            }
             let frame = b.card.sent.pop_front();
             frame.into_iter().for_each(|frame| a.input(&frame, 0));
             let frame = a.card.sent.pop_front();

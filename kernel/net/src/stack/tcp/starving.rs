@@ -59,6 +59,24 @@ impl<U> Starving<U> {
         }
     }
 
+    /// Who has been put there and has sent by himself since, because there had been room before, waits no longer: nobody may look for
+    /// long, and an entry keeps the connection and its buffers.
+    pub fn take_back(&self, conn: &Arc<Shared<U>>, spot: Spot) {
+        let mut inner = conn.inner.lock();
+        let (Spot::First(queue) | Spot::Last(queue)) = spot;
+        if inner.wait == Wait::For(queue) {
+            if !inner.egress.kept.is_empty() {
+                return;
+            }
+            inner.wait = Wait::No
+        }
+        let mut lists = self.0.lock();
+        let list = &mut lists[usize::from(queue)];
+        if let Some(at) = list.iter().rposition(|one| Arc::ptr_eq(one, conn)) {
+            list.remove(at);
+        }
+    }
+
     /// How many wait for the queue, stale entries included. None: there is none of that number, or above, for which anybody has waited.
     fn len(&self, queue: u16) -> Option<usize> {
         self.0.lock().get(usize::from(queue)).map(VecDeque::len)
@@ -162,6 +180,8 @@ mod tests {
         /// From which port a frame of a connection went.
         went: Vec<u16>,
         tried: usize,
+        /// So often it is full, and has room right after.
+        late: usize,
     }
 
     impl Out<Told> for Card {
@@ -178,6 +198,10 @@ mod tests {
         ) -> bool {
             self.tried += 1;
             let room = &mut self.room[usize::from(queue)];
+            if self.late != 0 {
+                self.late -= 1;
+                return false;
+            }
             if *room == 0 {
                 return false;
             }
@@ -202,8 +226,26 @@ mod tests {
             room: [0, 0],
             went: Vec::new(),
             tried: 0,
+            late: 0,
         };
         (a.stack, card)
+    }
+
+    /// Room between the attempt and the list: nobody says so again, and who has sent after all is in no list.
+    #[test]
+    fn who_has_been_late_waits_no_longer() {
+        let (stack, mut card) = full();
+        (card.room, card.late) = ([9, 9], 1);
+        let conn = stack.connect(TO, Arc::default(), 0, &mut card).unwrap();
+        assert_eq!(card.went, [conn.local().port()]);
+        assert!(!stack.is_starving());
+        // And waits as before when there is none.
+        card.room = [0, 0];
+        let other = stack.connect(TO, Arc::default(), 0, &mut card).unwrap();
+        assert!(stack.is_starving());
+        card.room = [1, 0];
+        stack.room(0, &mut card);
+        assert_eq!(card.went[1..], [other.local().port()])
     }
 
     /// A queue with room is not left alone because another is full, and each queue's keep their order.

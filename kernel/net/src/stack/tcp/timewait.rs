@@ -110,8 +110,12 @@ impl<U> Net<'_, U> {
         };
         let mut repr = bare(tuple, wait.next, Some(wait.acked), 0);
         match answer {
-            Answer::Anew if self.new_half(segment) => (),
-            Answer::Anew | Answer::Acknowledge => self.say(tuple, &repr),
+            Answer::Anew => {
+                if !self.new_half(segment) {
+                    self.say(tuple, &repr)
+                }
+            }
+            Answer::Acknowledge => self.say(tuple, &repr),
             Answer::Reset => {
                 self.stack.stats.count(Counter::TcpUnreceived);
                 repr.control = TcpControl::Rst;
