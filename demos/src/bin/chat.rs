@@ -211,7 +211,7 @@ fn main() -> core::result::Result<(), Error> {
     let guests = args().next().and_then(|n| n.parse().ok());
     let listener = TcpListener::bind("0.0.0.0:4000")?;
     let (room, events) = chan(0);
-    go(|| Room::default().live(events));
+    let open = spawn(|| Room::default().live(events));
     println!("a chat, at port 4000 of this machine");
     let (places, served) = (Arc::new(Semaphore::new(GUESTS)), WaitGroup::new());
     let incoming = listener.incoming().flatten();
@@ -228,5 +228,8 @@ fn main() -> core::result::Result<(), Error> {
         })
     }
     served.wait();
+    // The room has heard that the last one leaves; it has still to say so.
+    drop(room);
+    open.join();
     Ok(())
 }
