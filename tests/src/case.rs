@@ -145,6 +145,15 @@ impl Case {
         self.args.push(format!("{key}={value}"));
         self
     }
+    /// The arguments of a program that is no test of the image.
+    pub fn arguments<const N: usize>(mut self, args: [&str; N]) -> Case {
+        const { assert!(N > 0) };
+        (self.test, self.args) = (
+            args[0].into(),
+            args[1..].iter().map(ToString::to_string).collect(),
+        );
+        self
+    }
     /// A further word of the kernel's command line.
     pub fn word(mut self, word: &str) -> Case {
         self.words.push(word.into());

@@ -3,6 +3,7 @@
 
 mod chat;
 mod fetch;
+mod named;
 
 use libtest_mimic::Trial;
 use std::io::{Read, Write};
@@ -34,7 +35,11 @@ pub fn trials() -> Vec<Trial> {
 }
 
 pub fn cases() -> Vec<Case> {
-    vec![chat::slow_reader().smp(1), chat::slow_reader().smp(2)]
+    vec![
+        chat::slow_reader().smp(1),
+        chat::slow_reader().smp(2),
+        named::wget(),
+    ]
 }
 
 /// Runs a client to its end, with something to read: what it prints. `hung` bounds it.
