@@ -241,9 +241,7 @@ fn build(mut command: Command, bin: &str, place: &str, options: &BuildOptions) -
 /// terminal that is seen anyway, and the project's tests look at every line.
 fn notice(bin: &str, place: &str, options: &BuildOptions) -> Option<String> {
     let seen = std::io::stderr().is_terminal() || std::env::var_os(PROFILE).is_some();
-    let is_hash = |text: &str| text.len() == 8 && text.bytes().all(|b| b.is_ascii_hexdigit());
-    let (name, hash) = bin.rsplit_once('-').unwrap_or((bin, ""));
-    let name = if is_hash(hash) { name } else { bin };
+    let name = file_program::without_hash(bin).map_or(bin, |(name, _)| name);
     let unoptimised = if options.debug { " (--debug)" } else { "" };
     (options.progress && !seen).then(|| {
         format!("building {name} for {place}{unoptimised}; the first time takes a minute or two")

@@ -134,6 +134,13 @@ fn hash(path: &Path) -> String {
     format!("{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
 }
 
+/// A binary's name apart from the hash that [`bin_name`] has put behind it, and that hash.
+pub fn without_hash(bin: &str) -> Option<(&str, &str)> {
+    let (name, hash) = bin.rsplit_once('-')?;
+    let is_hash = hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    is_hash.then_some((name, hash))
+}
+
 /// A name that Cargo and rustc accept for the binary. The hash keeps files of one name in different folders, and the
 /// project's own programs, from overwriting each other's ELF.
 fn bin_name(name: &str, hash: &str) -> String {

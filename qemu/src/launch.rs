@@ -23,7 +23,7 @@ use crate::disk::Attached;
 use crate::exit::{self, Death};
 use crate::failure::Doing;
 use crate::lines::{Lines, Side};
-use crate::net::{self, Wired};
+use crate::net::Wired;
 use crate::observe::{Observer, Place, Shared};
 use crate::progress::Progress;
 use crate::qemu_args::{self, Descriptors};
@@ -138,13 +138,6 @@ fn start(
     let ram = sys::memory_file(&[]).doing("make the machine's memory")?;
     let disk = Attached::new(machine, &symbols)?;
     let net = Wired::new(machine, &symbols)?;
-    if net.net == Net::None && machine.output == Output::PassThrough {
-        let why = match machine.net {
-            Net::None => "--net none",
-            _ => "--seed",
-        };
-        net::missed(&symbols, why).into_iter().for_each(say);
-    }
     let fds = Descriptors {
         boot_module: module.as_raw_fd(),
         control: control_in.as_raw_fd(),

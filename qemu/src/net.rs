@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::say::say;
 use crate::symbols::Symbols;
-use crate::{Failure, Forward, Machine, Result, disk, install};
+use crate::{Failure, Forward, Machine, Output, Result, disk, install};
 
 /// A program that has this symbol drives a network card.
 const USED_BY: &str = "RINGO_NET";
@@ -79,11 +80,17 @@ impl Net {
     }
 }
 
-/// What is to be said of a program that uses the network where there is none.
-pub fn missed(symbols: &Symbols, why: &str) -> Option<String> {
-    let uses_network = symbols.address_of(USED_BY).is_some();
-    uses_network
-        .then(|| format!("this machine has no network ({why}): only 127.0.0.1 can be reached"))
+/// Says of a program that uses the network, on the host machine, that there is none.
+pub fn say_missed_on_host(executable: &Path) {
+    if Symbols::defines(executable, USED_BY) {
+        say_missed("--machine host")
+    }
+}
+
+fn say_missed(why: &str) {
+    say(format_args!(
+        "this machine has no network ({why}): only 127.0.0.1 can be reached"
+    ))
 }
 
 /// A network while its machine starts.
@@ -102,6 +109,13 @@ impl Wired {
     /// It cannot be had, or more is asked of it than it can.
     pub fn new(machine: &Machine, symbols: &Symbols) -> Result<Wired> {
         let net = machine.net.settled(machine, symbols);
+        let is_missed = symbols.address_of(USED_BY).is_some();
+        if net == Net::None && is_missed && machine.output == Output::PassThrough {
+            say_missed(match machine.net {
+                Net::None => "--net none",
+                _ => "--seed",
+            })
+        }
         if net == Net::None {
             return match without(machine) {
                 Some(option) => Err(Failure::new(format!(

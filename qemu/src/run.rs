@@ -7,7 +7,6 @@ use crate::options::{MachineKind, RunArgs};
 use crate::program::Program;
 use crate::resolved::Resolved;
 use crate::say::say;
-use crate::symbols::Symbols;
 use crate::{Disk, HostMachine, Input, Machine, Outcome, Output, Result, Root};
 use crate::{accel, cpu_models, install, net, report, sys, usage};
 
@@ -84,10 +83,7 @@ fn on_host(root: &Root, args: &RunArgs, resolved: &Resolved, program: &Program) 
         ));
     }
     let executable = builder::build_program(root, program, true, &build_options(args))?;
-    let symbols = Symbols::shared(&executable, root.path())?;
-    net::missed(&symbols, "--machine host")
-        .into_iter()
-        .for_each(say);
+    net::say_missed_on_host(&executable);
     let mut machine = HostMachine::new(executable, program.name());
     machine.smp = resolved.smp;
     machine.words = words(args, resolved);

@@ -9,8 +9,8 @@ use std::time::SystemTime;
 use gimli::{EndianArcSlice, LittleEndian};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 
-use crate::Result;
 use crate::failure::Doing;
+use crate::{Result, file_program};
 
 type Lines = addr2line::Context<EndianArcSlice<LittleEndian>>;
 
@@ -65,6 +65,13 @@ impl Symbols {
         let symbols = Arc::new(Symbols::read(path, root)?);
         known.insert(path.to_path_buf(), (stamp.0, stamp.1, symbols.clone()));
         Ok(symbols)
+    }
+
+    /// Whether the ELF has a symbol of that name, as far as it can be read.
+    pub fn defines(path: &Path, name: &str) -> bool {
+        let elf = fs::read(path).unwrap_or_default();
+        let file = object::File::parse(elf.as_slice());
+        file.is_ok_and(|file| file.symbol_by_name(name).is_some())
     }
 
     /// Reads an ELF. Paths below `root` are shown without it.
@@ -270,10 +277,9 @@ fn without_plumbing(frames: &[Frame]) -> Vec<&Frame> {
 /// A file program's crate has the hash of its path behind its name, so that no two share an executable's name; here
 /// it is in the way. The name with the hash and the one without, as they stand in symbols.
 fn hashed_crate(elf: &Path) -> Option<(String, String)> {
-    let (name, hash) = elf.file_name()?.to_str()?.rsplit_once('-')?;
-    let is_hash = hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    let (name, hash) = file_program::without_hash(elf.file_name()?.to_str()?)?;
     let name = name.replace('-', "_");
-    is_hash.then(|| (format!("{name}_{hash}"), name))
+    Some((format!("{name}_{hash}"), name))
 }
 
 fn demangle(name: &str) -> String {
