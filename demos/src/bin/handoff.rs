@@ -102,13 +102,15 @@ fn read_together(readers: u64, rounds: u64) -> Vec<f64> {
 
 /// Part by part, and again until a few rounds lasted. Before each part nobody reads for a moment: the host's time for this
 /// machine changes, and both kinds of work have their share of good and bad moments. In order: the work of those moments, and that
-/// of the rounds.
-fn read_until_some_last(readers: u64, rounds: u64) -> (Vec<f64>, Vec<f64>) {
+/// of the rounds. If `hands_on`, also until work was done in one: a read may last just because the host had no time for the CPUs that
+/// would have seen it.
+fn read_until_some_last(readers: u64, rounds: u64, hands_on: bool) -> (Vec<f64>, Vec<f64>) {
     let (mut alone, mut lasted) = (Vec::new(), Vec::new());
     for n in 1..=PARTS * TRIES {
         alone.push(rate());
         lasted.extend(read_together(readers, rounds.div_ceil(PARTS)));
-        if n >= PARTS && lasted.len() as u64 >= rounds.div_ceil(8) {
+        let enough = n >= PARTS && lasted.len() as u64 >= rounds.div_ceil(8);
+        if enough && (!hands_on || lasted.iter().any(|work| *work > 0.0)) {
             break;
         }
     }
@@ -144,14 +146,14 @@ fn rate() -> f64 {
 }
 
 /// With a P for each CPU: `BESIDE` goroutines are started on the reader's own P just before each read. How many that were,
-/// and how many of them ran before the read was over; the reads that count are those that lasted.
-fn read_and_leave(rounds: u64) -> (u64, u64) {
+/// and how many of them ran before the read was over; the reads that count are those that lasted. If `hands_on`, until one did.
+fn read_and_leave(rounds: u64, hands_on: bool) -> (u64, u64) {
     static DONE: AtomicU64 = AtomicU64::new(0);
     static EARLY: AtomicU64 = AtomicU64::new(0);
     let wg = WaitGroup::new();
     let (mut started, mut early) = (0, 0);
     for n in 0..2 * rounds * TRIES {
-        if n >= 2 * rounds && started != 0 {
+        if n >= 2 * rounds && started != 0 && (!hands_on || early != 0) {
             break;
         }
         EARLY.store(0, Relaxed);
@@ -194,7 +196,7 @@ fn main() -> Result<(), String> {
         go(compute);
     }
 
-    let (alone, during) = read_until_some_last(procs as u64, rounds);
+    let (alone, during) = read_until_some_last(procs as u64, rounds, hands_on);
     let alone = alone[alone.len() / 2];
     let Some(&middle) = during.get(during.len() / 2) else {
         STOP.store(true, Relaxed);
@@ -217,7 +219,7 @@ fn main() -> Result<(), String> {
     }
 
     gomaxprocs(cpus);
-    let (started, early) = read_and_leave(rounds);
+    let (started, early) = read_and_leave(rounds, hands_on);
     STOP.store(true, Relaxed);
     if started == 0 {
         return Err(nothing_shown("a reader left goroutines on its P"));

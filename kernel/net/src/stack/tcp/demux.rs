@@ -206,6 +206,20 @@ mod tests {
         assert_eq!(odd.unwrap().len(), 500)
     }
 
+    /// Go: TestSelfConnect. Of all ports the one is left out that would be the other end itself.
+    #[test]
+    fn nobody_talks_to_himself() {
+        let mut demux = Demux::<()>::new(3);
+        let to = SocketAddrV4::new(Ipv4Addr::LOCALHOST, EPHEMERAL.start + 7);
+        let all = core::iter::from_fn(|| demux.reserve(*to.ip(), to, |_, _| false));
+        let mut ports = 0;
+        for tuple in all {
+            assert_ne!(tuple.local, to);
+            ports += 1
+        }
+        assert_eq!(ports, EPHEMERAL.len() - 1)
+    }
+
     /// The other end may remember a connection that has left nothing here.
     #[test]
     fn a_port_comes_again_after_all_others() {
