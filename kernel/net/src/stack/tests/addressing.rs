@@ -3,7 +3,7 @@
 use super::wire::{A, B, Card, Host, settle};
 use crate::stack::common::SECOND_NS as SECOND;
 use crate::stack::ipv4::{Head, Sent};
-use crate::stack::{Counter, NEVER};
+use crate::stack::{Address, Counter, NEVER};
 use smoltcp::wire::IpProtocol;
 use std::net::Ipv4Addr;
 
@@ -48,6 +48,49 @@ fn neighbours_find_each_other() {
     assert_eq!(a.card.sent.len(), 1);
     assert_eq!(settle(&mut a, &mut b, 200 * SECOND), 3);
     assert_eq!(arrived(&b), 6);
+}
+
+/// The table is full of neighbours that packets wait for: who is asked for beyond that has no place, and one has when they are given up.
+#[test]
+fn more_neighbours_than_the_table_holds() {
+    let mut a = Host::new(A);
+    let (prefix, gateway) = (8, None);
+    let address = Address {
+        ip: A,
+        prefix,
+        gateway,
+    };
+    a.stack.set_address(Some(address));
+    let full = |a: &Host| a.stack.stats.get(Counter::ArpTableFull);
+    let mut asked = 0;
+    while full(&a) == 0 && asked < 1000 {
+        asked += 1;
+        let to = Ipv4Addr::from(A.to_bits() + 256 + asked);
+        assert_eq!(send(&mut a, to, 0), Sent::Gone);
+        a.card.sent.clear()
+    }
+    assert_eq!((asked, full(&a)), (513, 1));
+    while a.stack.next_deadline_ns() != NEVER {
+        let now_ns = a.stack.next_deadline_ns();
+        a.stack.tick(now_ns, &mut a.card);
+        a.card.sent.clear()
+    }
+    assert_eq!(a.stack.stats.get(Counter::ArpNoAnswer), 512);
+    assert_eq!(send(&mut a, B, 100 * SECOND), Sent::Gone);
+    assert_eq!((full(&a), a.card.sent.len()), (1, 1))
+}
+
+/// What is sent to ourselves and not taken in yet has a bound.
+#[test]
+fn more_to_ourselves_than_the_queue_holds() {
+    let mut a = Host::new(A);
+    let mut net = a.stack.net(0, &mut a.card);
+    let mut went = 0;
+    while net.loop_back(20, &mut |_| ()) && went < 10_000 {
+        went += 1
+    }
+    assert_eq!(went, 4096);
+    assert_eq!(a.stack.stats.get(Counter::LoopedFull), 1)
 }
 
 #[test]
