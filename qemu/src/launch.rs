@@ -14,6 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -162,6 +163,8 @@ fn start(
     let booting = Arc::new(Progress::start(show, "booting"));
     let started = Instant::now();
     let child = command.spawn().doing("start QEMU")?;
+    // Relaxed: a number, of which nothing else follows.
+    machine.process.store(child.id(), Relaxed);
     // QEMU's ends must not stay open here, or no stream would ever end.
     drop((control_in, theirs, command));
     let net = net.net;

@@ -1,6 +1,8 @@
 //! A machine to boot, and how it ended.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -97,6 +99,8 @@ pub struct Machine {
     pub capture: Option<PathBuf>,
     /// All CPUs stand still again and again: how long they run, and how long they stand.
     pub pauses: Option<(Duration, Duration)>,
+    /// Gets the number of QEMU's process, as soon as there is one.
+    pub process: Arc<AtomicU32>,
     /// From the start of QEMU; `None`: no limit.
     pub timeout: Option<Duration>,
     /// Waits for a debugger before the first instruction, prints how to attach one, and has no time limit.
@@ -149,6 +153,7 @@ impl Machine {
             forward_listeners: false,
             capture: None,
             pauses: None,
+            process: Arc::default(),
             timeout: None,
             gdb: false,
             input: Input::Nothing,

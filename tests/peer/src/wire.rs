@@ -1,11 +1,13 @@
 //! Frames over a Unix socket, each behind its length in 4 bytes, the highest first: QEMU's `-netdev stream`.
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -26,9 +28,16 @@ pub struct Wire {
     output: Vec<u8>,
     gone: usize,
     closed: bool,
+    /// Number of the process at the other end; 0: not known (yet).
+    process: Arc<AtomicU32>,
 }
 
 impl Wire {
+    /// Whose process is at the other end. (Whoever has connected the socket may have done so for another.)
+    pub fn leads_to(&mut self, process: Arc<AtomicU32>) {
+        self.process = process
+    }
+
     /// One end of a connected socket.
     ///
     /// # Errors
@@ -42,6 +51,7 @@ impl Wire {
             output: Vec::new(),
             gone: 0,
             closed: false,
+            process: Arc::default(),
         })
     }
 
@@ -75,22 +85,18 @@ impl Wire {
         true
     }
 
-    /// Processor time of the process at the other end: of all its threads that live.
+    /// Processor time of the process at the other end: of all its threads, those that have ended too.
     ///
     /// # Errors
     /// The system does not say.
     pub fn other_cpu_time(&self) -> Result<Duration, String> {
-        let whose = getsockopt(&self.stream, PeerCredentials).map_err(|e| e.to_string())?;
-        let tasks = format!("/proc/{}/task", whose.pid());
-        let tasks = std::fs::read_dir(&tasks).map_err(|e| format!("{tasks}: {e}"))?;
-        let mut ns = 0;
-        for task in tasks.flatten() {
-            // One that has just ended cannot be read any more.
-            let text = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
-            let first = text.split(' ').next().and_then(|n| n.parse::<u64>().ok());
-            ns += first.unwrap_or(0)
+        let process = self.process.load(Relaxed);
+        if process == 0 {
+            return Err("the machine's process is not known".into());
         }
-        Ok(Duration::from_nanos(ns))
+        let clock = clock_getcpuclockid(Pid::from_raw(process as i32));
+        let time = clock.and_then(clock_gettime).map_err(|e| e.to_string())?;
+        Ok(time.into())
     }
 
     /// Bytes that the other end has not taken.

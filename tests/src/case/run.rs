@@ -6,7 +6,8 @@ use crate::peer::Listener;
 use crate::{host_image, hung, netns, patience, table};
 use ringo_runner::{HostMachine, Machine, Net, Outcome};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// What runs beside the machine, and knows when that has ended.
@@ -90,6 +91,7 @@ impl Case {
             true => None,
             false => Some((self.kernel)()?),
         };
+        let process = Arc::new(AtomicU32::new(0));
         let listener = match &self.script {
             Some(Script::Peer(_)) => Some(Listener::new().map_err(|e| e.to_string())?),
             _ => None,
@@ -101,7 +103,9 @@ impl Case {
         };
         let run = |script: &Script| match (script, &listener) {
             (Script::Peer(script), Some(listener)) => {
-                script(listener.accept(|| beside.has_ended())?)
+                let mut wire = listener.accept(|| beside.has_ended())?;
+                wire.leads_to(process.clone());
+                script(wire)
             }
             (Script::Peer(_), None) => Err("there is no cable".into()),
             (Script::Client(script), _) => script(&beside),
@@ -111,7 +115,7 @@ impl Case {
             let script = script.map(|script| scope.spawn(move || run(script)));
             let ends = Ends(&beside);
             let outcome = match kernel {
-                Some(kernel) => self.boot(kernel, net),
+                Some(kernel) => self.boot(kernel, net, process.clone()),
                 None => self.run_on_host(),
             };
             drop(ends);
@@ -136,7 +140,12 @@ impl Case {
         test.chain(self.args.iter().cloned()).collect()
     }
 
-    fn boot(&self, kernel: PathBuf, net: Option<Net>) -> Result<Outcome, String> {
+    fn boot(
+        &self,
+        kernel: PathBuf,
+        net: Option<Net>,
+        process: Arc<AtomicU32>,
+    ) -> Result<Outcome, String> {
         let mut machine = Machine::new(kernel, &self.title);
         machine.smp = self.smp;
         machine.board = self.board();
@@ -146,6 +155,7 @@ impl Case {
         machine.explain_triple_fault = false;
         machine.check_events = self.events;
         machine.net = net.unwrap_or(Net::None);
+        machine.process = process;
         self.changes.iter().for_each(|change| change(&mut machine));
         machine.run().map_err(|e| e.to_string())
     }
