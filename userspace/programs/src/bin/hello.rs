@@ -1,0 +1,2 @@
+//! Says hello from ring 3.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The library that ring-3 programs are written with.
+#![cfg_attr(ringo_user, no_std)]
