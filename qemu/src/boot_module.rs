@@ -1,13 +1,15 @@
 //! What the runner hands to the kernel: a tar archive as the boot module.
 
-use crate::failure::Doing;
-use crate::{Machine, Result};
+use std::fs;
 
-/// A ustar archive with the files `cmdline`, `args` and those of the machine.
+use crate::failure::Doing;
+use crate::{Machine, Result, user_elf};
+
+/// A ustar archive with the files `cmdline`, `args`, those of the machine, and its ring-3 programs.
 ///
 /// # Errors
 ///
-/// A file's name does not fit into a tar header.
+/// A file's name does not fit into a tar header, or a program cannot be read.
 pub fn pack(machine: &Machine) -> Result<Vec<u8>> {
     let cmdline = machine.command_line().into_bytes();
     let args: Vec<u8> = machine
@@ -15,14 +17,15 @@ pub fn pack(machine: &Machine) -> Result<Vec<u8>> {
         .iter()
         .flat_map(|arg| arg.bytes().chain([0]))
         .collect();
+    let mut files = vec![("cmdline".to_string(), cmdline), ("args".to_string(), args)];
+    files.extend(machine.files.iter().cloned());
+    for (name, path) in &machine.user_programs {
+        let elf = fs::read(path).doing(format_args!("read {}", path.display()))?;
+        let packed = user_elf::loaded_part(elf).doing(format_args!("pack {name}"))?;
+        files.push((format!("bin/{name}"), packed));
+    }
     let mut archive = tar::Builder::new(Vec::new());
-    let own = [("cmdline", &cmdline), ("args", &args)];
-    for (name, content) in own.into_iter().chain(
-        machine
-            .files
-            .iter()
-            .map(|(name, content)| (name.as_str(), content)),
-    ) {
+    for (name, content) in &files {
         let mut header = tar::Header::new_ustar();
         header.set_mode(0o644);
         header.set_size(content.len() as u64);

@@ -49,26 +49,29 @@ impl BuildOptions {
 /// Compiler flags of the kernel. They go by the environment together with an explicit target, so that they reach no
 /// build script or procedural macro.
 pub fn kernel_rustflags(root: &Path) -> Vec<String> {
-    let script = root.join("boot/kernel.ld");
-    let mut flags = vec!["--cfg".to_string(), "ringo_kernel".to_string()];
-    let codegen = [
-        "no-redzone=yes".to_string(),
-        "force-frame-pointers=yes".to_string(),
-        "relocation-model=static".to_string(),
-        "code-model=kernel".to_string(),
-        "linker=rust-lld".to_string(),
-        "linker-flavor=ld.lld".to_string(),
-        format!("link-arg=-T{}", script.display()),
-        "link-arg=-static".to_string(),
-        "link-arg=-no-pie".to_string(),
-        "link-arg=--gc-sections".to_string(),
+    let own = ["no-redzone=yes", "code-model=kernel"];
+    bare_rustflags("ringo_kernel", &root.join("boot/kernel.ld"), &own)
+}
+
+/// Compiler flags of what runs without an operating system's loader and libraries: one static ELF, laid out by `script`.
+pub fn bare_rustflags(cfg: &str, script: &Path, own: &[&str]) -> Vec<String> {
+    let script = format!("link-arg=-T{}", script.display());
+    let common = [
+        "force-frame-pointers=yes",
+        "relocation-model=static",
+        "linker=rust-lld",
+        "linker-flavor=ld.lld",
+        &script,
+        "link-arg=-static",
+        "link-arg=-no-pie",
+        "link-arg=--gc-sections",
     ];
-    flags.extend(
-        codegen
-            .into_iter()
-            .flat_map(|flag| ["-C".to_string(), flag]),
-    );
-    flags
+    let codegen = own.iter().chain(&common).flat_map(|flag| ["-C", flag]);
+    ["--cfg", cfg]
+        .into_iter()
+        .chain(codegen)
+        .map(Into::into)
+        .collect()
 }
 
 /// Builds the binary `bin` of `package` for the bare machine; the path of its ELF.
@@ -131,7 +134,7 @@ fn kernel_build(
         .args(["--target", TARGET, "--target-dir"])
         .arg(root.kernel_target());
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
-    build(command, bin, "the machine", options)
+    build_bin(command, bin, "the machine", options)
 }
 
 fn host_build(
@@ -146,7 +149,7 @@ fn host_build(
     });
     // No flags, whatever the environment says.
     command.env("CARGO_ENCODED_RUSTFLAGS", "");
-    build(command, bin, "the host", options)
+    build_bin(command, bin, "the host", options)
 }
 
 /// Whether what is built for the host lies where the tests do.
@@ -187,8 +190,51 @@ pub fn plain_cargo(root: &Root) -> Command {
     command
 }
 
-/// `place`: where it is to run.
-fn build(mut command: Command, bin: &str, place: &str, options: &BuildOptions) -> Result<PathBuf> {
+/// One binary. `place`: where it is to run.
+fn build_bin(command: Command, bin: &str, place: &str, options: &BuildOptions) -> Result<PathBuf> {
+    let wanted = Wanted {
+        bin: Some(bin),
+        shown: bin,
+        place,
+    };
+    match build(command, &wanted, options)?.pop() {
+        Some((_, path)) => Ok(path),
+        None => Err(Failure::new(format!(
+            "cargo has built {bin} but named no executable"
+        ))),
+    }
+}
+
+/// What of a build is wanted.
+pub struct Wanted<'a> {
+    /// This binary; `None`: all of them.
+    pub bin: Option<&'a str>,
+    /// What it is called where progress is shown.
+    pub shown: &'a str,
+    /// Where it is to run.
+    pub place: &'a str,
+}
+
+impl Wanted<'_> {
+    /// Whether Cargo's message is about what is wanted, not about what that depends on.
+    fn is(&self, target: &Value) -> bool {
+        match self.bin {
+            Some(bin) => target["name"] == bin,
+            None => target["kind"][0] == "bin",
+        }
+    }
+}
+
+/// Runs Cargo: name and path of each binary that is wanted.
+///
+/// # Errors
+///
+/// It does not compile (Cargo has then printed why), or Cargo cannot be run.
+pub fn build(
+    mut command: Command,
+    wanted: &Wanted<'_>,
+    options: &BuildOptions,
+) -> Result<Vec<(String, PathBuf)>> {
     let coloured = std::io::stderr().is_terminal();
     let format = if coloured {
         "json-diagnostic-rendered-ansi"
@@ -208,38 +254,34 @@ fn build(mut command: Command, bin: &str, place: &str, options: &BuildOptions) -
     if options.jobs > 0 {
         command.arg("--jobs").arg(options.jobs.to_string());
     }
-    let progress = Progress::start(options.progress, &format!("building {bin}"));
-    let _notice = notice(bin, place, options).map(Notice::line);
+    let progress = Progress::start(options.progress, &format!("building {}", wanted.shown));
+    let _notice = notice(wanted, options).map(Notice::line);
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
         .doing("run cargo")?;
-    let mut executable = None;
+    let mut built = Vec::new();
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout)
             .lines()
             .map_while(std::result::Result::ok)
         {
-            if let Some(found) = message(&line, bin, &progress) {
-                executable = Some(found);
-            }
+            built.extend(message(&line, wanted, &progress));
         }
     }
     let status = child.wait().doing("wait for cargo")?;
     progress.clear();
-    match executable {
-        Some(path) if status.success() => Ok(path),
-        _ if status.success() => Err(Failure::new(format!(
-            "cargo has built {bin} but named no executable"
-        ))),
-        _ => Err(Failure::silent(1)),
+    if !status.success() {
+        return Err(Failure::silent(1));
     }
+    Ok(built)
 }
 
 /// What is said of a build that takes its time, Cargo's wait for another build included: without the hash of a file's path. On a
 /// terminal that is seen anyway, and the project's tests look at every line.
-fn notice(bin: &str, place: &str, options: &BuildOptions) -> Option<String> {
+fn notice(wanted: &Wanted<'_>, options: &BuildOptions) -> Option<String> {
+    let (bin, place) = (wanted.shown, wanted.place);
     let seen = std::io::stderr().is_terminal() || std::env::var_os(PROFILE).is_some();
     let name = file_program::without_hash(bin).map_or(bin, |(name, _)| name);
     let unoptimised = if options.debug { " (--debug)" } else { "" };
@@ -249,9 +291,9 @@ fn notice(bin: &str, place: &str, options: &BuildOptions) -> Option<String> {
 }
 
 /// One line of Cargo's JSON. Errors are shown as they are, warnings only of the program itself.
-fn message(line: &str, bin: &str, progress: &Progress) -> Option<PathBuf> {
+fn message(line: &str, wanted: &Wanted<'_>, progress: &Progress) -> Option<(String, PathBuf)> {
     let value: Value = serde_json::from_str(line).ok()?;
-    let target = value["target"]["name"].as_str().unwrap_or("");
+    let (target, is_wanted) = (&value["target"], wanted.is(&value["target"]));
     match value["reason"].as_str()? {
         "compiler-message" => {
             let error = value["message"]["level"]
@@ -259,15 +301,17 @@ fn message(line: &str, bin: &str, progress: &Progress) -> Option<PathBuf> {
                 .is_some_and(|level| level.starts_with("error"));
             if let Some(text) = value["message"]["rendered"]
                 .as_str()
-                .filter(|_| error || target == bin)
+                .filter(|_| error || is_wanted)
             {
                 progress.print(text);
             }
             None
         }
         "compiler-artifact" => {
-            progress.say(format!("building {bin}: {target}"));
-            (target == bin).then(|| value["executable"].as_str().map(PathBuf::from))?
+            let name = target["name"].as_str().unwrap_or("");
+            progress.say(format!("building {}: {name}", wanted.shown));
+            let path = value["executable"].as_str().filter(|_| is_wanted)?;
+            Some((name.to_string(), path.into()))
         }
         _ => None,
     }
@@ -305,13 +349,17 @@ mod tests {
     #[test]
     fn executables_are_found_in_cargos_messages() {
         let progress = Progress::start(false, "");
-        let line =
-            r#"{"reason":"compiler-artifact","target":{"name":"hello"},"executable":"/t/hello"}"#;
-        assert_eq!(
-            message(line, "hello", &progress),
-            Some(PathBuf::from("/t/hello"))
-        );
-        assert_eq!(message(line, "other", &progress), None);
-        assert_eq!(message("warning: not JSON", "hello", &progress), None);
+        let found = |line: &str, bin| {
+            let (shown, place) = ("", "");
+            message(line, &Wanted { bin, shown, place }, &progress)
+        };
+        let line = r#"{"reason":"compiler-artifact","target":{"name":"hello","kind":["bin"]},"executable":"/t/hello"}"#;
+        let hello = Some(("hello".to_string(), PathBuf::from("/t/hello")));
+        assert_eq!(found(line, Some("hello")), hello);
+        assert_eq!(found(line, None), hello);
+        assert_eq!(found(line, Some("other")), None);
+        let library = r#"{"reason":"compiler-artifact","target":{"name":"rt","kind":["lib"]},"executable":null}"#;
+        assert_eq!(found(library, None), None);
+        assert_eq!(found("warning: not JSON", Some("hello")), None);
     }
 }

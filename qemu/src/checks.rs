@@ -1,10 +1,10 @@
 //! The options of a run: what goes with what, checked before anything is built or booted.
 
 use crate::net::tap_flags;
-use crate::options::{MachineKind, RunArgs};
+use crate::options::{MachineKind, RunOptions};
 use crate::{Failure, Forward, Net, Result, disk};
 
-impl RunArgs {
+impl RunOptions {
     /// Checks that the options go together.
     ///
     /// # Errors
@@ -105,6 +105,7 @@ impl RunArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::RunArgs;
     use crate::resolved::tests::{line, resolve};
     use clap::Parser;
 
@@ -183,7 +184,8 @@ mod tests {
     fn what_means_nothing_on_the_host() {
         let meaningless = |line: &str| {
             let words = ["x"].into_iter().chain(line.split_whitespace());
-            RunArgs::try_parse_from(words).unwrap().meaningless()
+            let args = RunArgs::try_parse_from(words).unwrap();
+            args.options.meaningless()
         };
         assert_eq!(
             meaningless("hello --machine host --mem 1G --smp 3 --board q35"),

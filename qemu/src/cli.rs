@@ -5,19 +5,20 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
+use crate::exec::ExecArgs;
 use crate::options::{PROGRAM_RUN, RunArgs};
 use crate::program::RESERVED;
 use crate::say::{print, say};
 use crate::soak::SoakArgs;
 use crate::top::{TopArgs, top};
-use crate::{Failure, Result, check, doctor, list, run, soak, usage};
+use crate::{Failure, Result, check, doctor, exec, list, run, soak, usage};
 
 /// Commands that come later.
-const LATER: &[&str] = &["bench", "experiment", "exec"];
+const LATER: &[&str] = &["bench", "experiment"];
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo run -- list", disable_version_flag = true)]
-/// Names the programs in demos/src/bin, each with what its documentation says first.
+/// Names the programs in demos/src/bin and those of ring 3, each with what its documentation says first.
 struct ListArgs {}
 
 #[derive(Debug, Parser)]
@@ -62,6 +63,7 @@ fn dispatch(words: &[std::ffi::OsString]) -> Result<u8> {
         Some("check") => parse::<CheckArgs>(words)?.map_or(Ok(0), |args| check::check(&args.elf)),
         Some("top") => parse::<TopArgs>(words)?.map_or(Ok(0), |args| top(&args)),
         Some("soak") => parse::<SoakArgs>(words)?.map_or(Ok(0), |args| soak::soak(&args)),
+        Some("exec") => parse::<ExecArgs>(words)?.map_or(Ok(0), |args| exec::exec(&args)),
         Some("help") => help(&words[1..]),
         Some(later) if LATER.contains(&later) => {
             Err(Failure::new(format!("{later} is not there yet")))
@@ -134,6 +136,7 @@ mod tests {
         assert!(line(&["hello", "more"]).ends_with("`cargo run -- hello -- more`"));
         assert!(line(&["list", "more"]).contains("'more'"));
         assert!(line(&["soak", "--boots", "0"]).contains("`cargo run -- soak --help`"));
+        assert!(line(&["exec", "--semp", "2", "hello"]).contains("--smp"));
         assert!(line(&["top", "a", "b"]).contains("`cargo run -- top --help`"));
         for words in [
             &["hello", "--smp", "99"][..],
@@ -172,6 +175,7 @@ mod tests {
                 &["hello", "--net", ""],
                 "--net needs a value, --net <NET>: ",
             ),
+            (&["exec", "--smp", "x", "hello"], "number from 1 to 64"),
             (&["soak", "--smp", "x"], "a whole number from 1 to 64"),
             (&["soak", "--seed", "x"], "a seed is a whole number"),
             (&["soak", "--boots", "0"], "a whole number from 1 to"),
@@ -187,7 +191,7 @@ mod tests {
             let words: Vec<_> = ["help"].iter().chain(words).map(Into::into).collect();
             dispatch(&words)
         };
-        for right in [&[][..], &["top"], &["help"], &["hello"]] {
+        for right in [&[][..], &["top"], &["exec"], &["help"], &["hello"]] {
             assert_eq!(help(right), Ok(0), "{right:?}");
         }
         let wrong = help(&["helo"]).unwrap_err().line;

@@ -21,6 +21,7 @@
 //! | `cli` `options` `numbers` `size` | what the user typed |
 //! | `usage` `set_words` `checks` `near` `resolved` | whether that makes sense, and what it comes to |
 //! | `root` `program` `file_program` `builder` `progress` | from a name or a file to an ELF |
+//! | `exec` `user_names` `user_build` `user_elf` | programs of ring 3 |
 //! | `install` `cpu_models` `accel` `probe_guest` | is there a QEMU, and what can it do |
 //! | `machine` `qemu_args` `boot_module` `disk` `net` `forward` | what is booted |
 //! | `launch` `watch` `streams` `lines` `console` `say` `control` `backtrace` `qmp` `sys` | while it runs |
@@ -45,6 +46,7 @@ mod disk;
 mod doctor;
 mod elf_scan;
 mod estate;
+mod exec;
 mod exit;
 mod failure;
 mod fault_log;
@@ -82,6 +84,9 @@ mod symbols;
 mod sys;
 mod top;
 mod usage;
+mod user_build;
+mod user_elf;
+mod user_names;
 mod watch;
 mod watchdog;
 mod which;
@@ -100,3 +105,4 @@ pub use observe::Traced;
 pub use progress::Notice;
 pub use root::Root;
 pub use symbols::Symbols;
+pub use user_build::{USER_PROGRAMS, build_user, user_programs_for};

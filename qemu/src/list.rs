@@ -7,42 +7,65 @@ use crate::failure::Doing;
 use crate::options::PROGRAM_RUN;
 use crate::program::{self, Program};
 use crate::say::print;
-use crate::{Result, Root};
+use crate::{Result, Root, user_names};
 
-/// Prints a line for each program in `demos/src/bin`.
+/// Prints a line for each program in `demos/src/bin`, and for each of ring 3.
 pub fn list() -> Result<u8> {
     let root = Root::find()?;
-    let names = program::names(&root)?;
-    let width = names.iter().map(String::len).max().unwrap_or(0);
-    let mut text = String::new();
-    for name in &names {
-        let about = about(&root.demos().join(format!("{name}.rs")));
-        text += format!("{name:width$}  {about}").trim_end();
-        text.push('\n');
-    }
-    print(&text)?;
+    let demos = lines(&root.demos(), &program::names(&root)?);
+    let user = lines(&root.user_programs(), &user_names::names(&root)?);
+    print(&format!(
+        "{demos}\nOf ring 3, `{PROGRAM_RUN} exec NAME` runs them:\n\n{user}"
+    ))?;
     Ok(0)
 }
 
-/// Prints what the program named `wanted` says about itself. The exit status.
+/// A line for each of `names`, the programs in `folder`.
+fn lines(folder: &Path, names: &[String]) -> String {
+    let width = names.iter().map(String::len).max().unwrap_or(0);
+    let mut text = String::new();
+    for name in names {
+        let about = about(&folder.join(format!("{name}.rs")));
+        text += format!("{name:width$}  {about}").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// Prints what the program named `wanted` says about itself; one of ring 3, where no other has that name. The exit status.
 pub fn about_program(wanted: &str) -> Result<u8> {
     let root = Root::find()?;
     let cwd = std::env::current_dir().unwrap_or_else(|_| root.path().to_path_buf());
-    let (file, name) = match Program::find(&root, &cwd, wanted)? {
-        Program::Demo { name } => (root.demos().join(format!("{name}.rs")), name),
-        Program::File { path, .. } => (path, wanted.to_string()),
+    let of_ring_3 = || user_names::names(&root).is_ok_and(|all| all.iter().any(|n| n == wanted));
+    let (file, usage) = match Program::find(&root, &cwd, wanted) {
+        Ok(Program::Demo { name }) => (root.demos().join(format!("{name}.rs")), usage(&name)),
+        Ok(Program::File { path, .. }) => (path, usage(wanted)),
+        Err(_) if of_ring_3() => {
+            let file = root.user_programs().join(format!("{wanted}.rs"));
+            (file, exec_usage(wanted))
+        }
+        Err(unknown) => return Err(unknown),
     };
     let text = fs::read_to_string(&file).doing(format_args!("read {}", file.display()))?;
     let mut about: Vec<&str> = docs(&text).collect();
     if about.is_empty() {
         about.push("It says nothing about itself.");
     }
-    let usage = format!(
-        "`{PROGRAM_RUN} {name} [OPTIONS] [-- ARGS FOR THE PROGRAM]` runs it; `{PROGRAM_RUN} --help` lists the options"
-    );
     let all = format!("{}\n\n{usage}\n", about.join("\n"));
     print(&all)?;
     Ok(0)
+}
+
+fn usage(name: &str) -> String {
+    format!(
+        "`{PROGRAM_RUN} {name} [OPTIONS] [-- ARGS FOR THE PROGRAM]` runs it; `{PROGRAM_RUN} --help` lists the options"
+    )
+}
+
+fn exec_usage(name: &str) -> String {
+    format!(
+        "`{PROGRAM_RUN} exec [OPTIONS] {name} [ARGS FOR THE PROGRAM]` runs it; `{PROGRAM_RUN} exec --help` lists the options"
+    )
 }
 
 /// The lines of a file's documentation.
@@ -111,6 +134,10 @@ mod tests {
         for name in program::names(&root).unwrap() {
             let about = about(&root.demos().join(format!("{name}.rs")));
             assert!(about.ends_with('.'), "{name}: {about}");
+        }
+        for name in user_names::names(&root).unwrap() {
+            let about = about(&root.user_programs().join(format!("{name}.rs")));
+            assert!(about.ends_with('.'), "ring 3, {name}: {about}");
         }
     }
 }

@@ -83,6 +83,8 @@ pub struct Machine {
     pub args: Vec<String>,
     /// More files of the boot module: name and content.
     pub files: Vec<(String, Vec<u8>)>,
+    /// Ring-3 programs, name and ELF: the boot module's files `bin/NAME`.
+    pub user_programs: Vec<(String, PathBuf)>,
     /// The whole machine becomes a function of this number: random choices, and time by counted instructions.
     pub seed: Option<u64>,
     /// The disk.
@@ -145,6 +147,7 @@ impl Machine {
             words: Vec::new(),
             args: Vec::new(),
             files: Vec::new(),
+            user_programs: Vec::new(),
             seed: None,
             disk: Disk::None,
             disk_requests_per_s: Some(200),

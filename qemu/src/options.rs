@@ -37,6 +37,16 @@ pub struct RunArgs {
     /// A program in demos/src/bin, or a file of your own
     #[arg(value_name = "NAME|FILE.rs", default_value = "tour")]
     pub program: String,
+    #[command(flatten)]
+    pub options: RunOptions,
+    /// Arguments for the program
+    #[arg(last = true, value_name = "ARGS FOR THE PROGRAM")]
+    pub args: Vec<String>,
+}
+
+// The options of a run, whatever it runs. (Clap would take a doc comment for the command's.)
+#[derive(Debug, clap::Args)]
+pub struct RunOptions {
     /// Where it runs: a machine under QEMU, or threads of this system
     #[arg(long, value_name = "MACHINE", default_value = "qemu", value_parser = ["qemu", "host"])]
     pub machine: String,
@@ -93,15 +103,12 @@ pub struct RunArgs {
     /// Writes the frames of the network into a file, as pcap
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
-    /// A file as the machine's disk [default: a small one, where the program reads it]
+    /// A file as the machine's disk; a tar archive may hold ring-3 programs [default: a small one, where the program reads it]
     #[arg(long, value_name = "FILE")]
     pub disk: Option<PathBuf>,
-    /// Arguments for the program
-    #[arg(last = true, value_name = "ARGS FOR THE PROGRAM")]
-    pub args: Vec<String>,
 }
 
-impl RunArgs {
+impl RunOptions {
     /// Where it runs.
     pub fn kind(&self) -> MachineKind {
         if self.machine == "host" {
@@ -120,7 +127,7 @@ pub fn keys() -> String {
 
 fn after_help() -> String {
     format!(
-        "Keys of --set: {}\n\nCommands: list, doctor, check, soak, top (each with --help), help NAME\n\nExit status: 0 fine; 1 the program \
+        "Keys of --set: {}\n\nCommands: exec, list, doctor, check, soak, top (each with --help), help NAME\n\nExit status: 0 fine; 1 the program \
          failed, or wrong usage; 2 fatal (panic, deadlock, stack overflow); 3 the machine died or hung",
         keys()
     )

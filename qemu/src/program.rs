@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::near::near;
-use crate::{Failure, Result, Root};
+use crate::{Failure, Result, Root, user_names};
 
 /// Words that are commands, now or soon; no program may be named so.
 pub const RESERVED: &[&str] = &[
@@ -79,7 +79,7 @@ impl Program {
         if cwd.join(wanted).is_file() {
             return Program::file(root, cwd, wanted);
         }
-        let meant = meant(cwd, wanted, &names);
+        let meant = meant(root, cwd, wanted, &names);
         Err(Failure::new(format!(
             "there is no program \"{wanted}\"; {meant}`cargo run -- list` names them all"
         )))
@@ -128,7 +128,7 @@ impl Program {
 }
 
 /// What the user may have meant by a name that is none, with a space behind it.
-fn meant(cwd: &Path, wanted: &str, names: &[String]) -> String {
+fn meant(root: &Root, cwd: &Path, wanted: &str, names: &[String]) -> String {
     let file = format!("{wanted}.rs");
     if cwd.join(&file).is_file() {
         return format!("did you mean the file {file}? ");
@@ -136,6 +136,9 @@ fn meant(cwd: &Path, wanted: &str, names: &[String]) -> String {
     let word = wanted.to_lowercase();
     if let Some((_, command)) = SYNONYMS.iter().find(|(other, _)| *other == word) {
         return format!("did you mean `{command}`? ");
+    }
+    if user_names::names(root).is_ok_and(|all| all.iter().any(|name| name == wanted)) {
+        return format!("did you mean `cargo run -- exec {wanted}`? ");
     }
     let commands = RESERVED.iter().copied().filter(|word| *word != "help");
     match near(&word, names.iter().map(String::as_str).chain(commands)).as_slice() {
@@ -171,14 +174,23 @@ fn is_program(path: &Path, wanted: &str) -> Result<()> {
 ///
 /// The folder cannot be read.
 pub fn names(root: &Root) -> Result<Vec<String>> {
-    let folder = root.demos();
-    let entries = std::fs::read_dir(&folder)
+    let mut names = rust_files(&root.demos())?;
+    names.retain(|name| !RESERVED.contains(&name.as_str()));
+    Ok(names)
+}
+
+/// The files `NAME.rs` in `folder`, sorted, without `.rs`.
+///
+/// # Errors
+///
+/// The folder cannot be read.
+pub fn rust_files(folder: &Path) -> Result<Vec<String>> {
+    let entries = std::fs::read_dir(folder)
         .map_err(|error| Failure::new(format!("cannot read {}: {error}", folder.display())))?;
     let mut names: Vec<String> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|ext| ext == "rs"))
         .filter_map(|path| Some(path.file_stem()?.to_str()?.to_string()))
-        .filter(|name| !RESERVED.contains(&name.as_str()))
         .collect();
     names.sort();
     Ok(names)

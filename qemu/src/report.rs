@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::options::{MachineKind, RunArgs};
+use crate::options::{MachineKind, RunOptions};
 use crate::resolved::Resolved;
 use crate::say::{print, say};
 use crate::{Outcome, Result};
@@ -13,7 +13,12 @@ use crate::{Outcome, Result};
 /// # Errors
 ///
 /// The figures cannot be written.
-pub fn report(args: &RunArgs, resolved: &Resolved, program: &str, outcome: &Outcome) -> Result<()> {
+pub fn report(
+    options: &RunOptions,
+    resolved: &Resolved,
+    program: &str,
+    outcome: &Outcome,
+) -> Result<()> {
     if program == "tour"
         && let Some(boot) = outcome.boot_to_main
     {
@@ -25,7 +30,7 @@ pub fn report(args: &RunArgs, resolved: &Resolved, program: &str, outcome: &Outc
     if let Some(line) = disk_line(outcome) {
         say(line);
     }
-    if !args.json {
+    if !options.json {
         return Ok(());
     }
     // Figures have lines of their own.
@@ -35,7 +40,7 @@ pub fn report(args: &RunArgs, resolved: &Resolved, program: &str, outcome: &Outc
             .map(Value::from)
             .contains(&event["event"])
     });
-    let figures = figures(args, resolved, program, outcome);
+    let figures = figures(options, resolved, program, outcome);
     for line in stats.chain([&figures]) {
         text += &format!("{line}\n");
     }
@@ -64,12 +69,12 @@ fn disk_line(outcome: &Outcome) -> Option<String> {
     })
 }
 
-fn figures(args: &RunArgs, resolved: &Resolved, program: &str, outcome: &Outcome) -> Value {
+fn figures(options: &RunOptions, resolved: &Resolved, program: &str, outcome: &Outcome) -> Value {
     let seconds = |time: std::time::Duration| (time.as_secs_f64() * 1e6).round() / 1e6;
     json!({
         "event": "run",
         "program": program,
-        "machine": if args.kind() == MachineKind::Qemu { "qemu" } else { "host" },
+        "machine": if options.kind() == MachineKind::Qemu { "qemu" } else { "host" },
         "smp": resolved.smp,
         "procs": resolved.procs.unwrap_or(resolved.smp),
         "exit": outcome.exit,
@@ -85,6 +90,7 @@ fn figures(args: &RunArgs, resolved: &Resolved, program: &str, outcome: &Outcome
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::RunArgs;
     use clap::Parser;
     use std::time::Duration;
 
@@ -108,7 +114,8 @@ mod tests {
 
     #[test]
     fn figures_of_a_run() {
-        let args = RunArgs::try_parse_from(["x", "hello", "--smp", "4", "--procs", "2"]).unwrap();
+        let words = ["x", "hello", "--smp", "4", "--procs", "2"];
+        let options = RunArgs::try_parse_from(words).unwrap().options;
         let outcome = Outcome {
             exit: 2,
             boot_to_main: Some(Duration::from_millis(150)),
@@ -120,7 +127,7 @@ mod tests {
             net: Some(crate::Net::Tap("t0".into())),
             ..Outcome::default()
         };
-        let value = figures(&args, &args.resolve().unwrap(), "hello", &outcome);
+        let value = figures(&options, &options.resolve().unwrap(), "hello", &outcome);
         assert_eq!(value["boot_to_main_s"], 0.15);
         assert_eq!(value["wall_s"], 1.234567);
         assert_eq!(value["net"], "tap:t0");

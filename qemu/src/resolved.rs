@@ -2,7 +2,7 @@
 
 use base::config::Config;
 
-use crate::options::RunArgs;
+use crate::options::RunOptions;
 use crate::{Accel, Board, Failure, Forward, Net, Result, set_words, size};
 
 /// What the options come to.
@@ -30,7 +30,7 @@ pub struct Resolved {
     pub cut: Option<String>,
 }
 
-impl RunArgs {
+impl RunOptions {
     /// What the options come to, if they go together.
     ///
     /// # Errors
@@ -124,12 +124,14 @@ fn cut(environment: &str, smp: u32) -> Option<String> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::options::RunArgs;
     use clap::Parser;
 
     /// What these words come to.
     pub(crate) fn resolve(line: &str) -> Result<Resolved> {
         RunArgs::try_parse_from(["x"].into_iter().chain(line.split_whitespace()))
             .unwrap()
+            .options
             .resolve()
     }
 

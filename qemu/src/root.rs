@@ -50,6 +50,11 @@ impl Root {
         self.path.join("demos/src/bin")
     }
 
+    /// Programs of ring 3 that `cargo run -- exec NAME` finds.
+    pub fn user_programs(&self) -> PathBuf {
+        self.path.join("userspace/programs/src/bin")
+    }
+
     /// Cargo's target folder: `CARGO_TARGET_DIR`, or `target`.
     pub fn target(&self) -> PathBuf {
         match std::env::var_os("CARGO_TARGET_DIR") {
@@ -62,5 +67,10 @@ impl Root {
     /// the target: what runs at compile time is then built for both at once.
     pub fn kernel_target(&self) -> PathBuf {
         self.target().join("kernel")
+    }
+
+    /// Target folder of ring-3 programs.
+    pub fn user_target(&self) -> PathBuf {
+        self.target().join("user")
     }
 }

@@ -3,6 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, Error};
 
+use crate::exec::EXEC;
 use crate::options::{PROGRAM_RUN, RunArgs};
 use crate::program::RESERVED;
 
@@ -20,6 +21,10 @@ pub fn line(error: &Error, command: &Command, words: &[String]) -> String {
     }
     match unknown {
         Some(word) if name == PROGRAM_RUN && !has_close => not_an_option(command, words, word),
+        Some(word) if name == EXEC && !has_close => {
+            let absent = || format!("there is no option {word} (`{EXEC} --help` lists all)");
+            one_dash(command, words).unwrap_or_else(absent)
+        }
         _ => one_line(&error.render().to_string(), name),
     }
 }
@@ -61,17 +66,8 @@ fn one_line(report: &str, command: &str) -> String {
 /// `unknown` is neither an option nor the one program: perhaps an option with a dash too few, a command, or meant for
 /// the program.
 fn not_an_option(command: &Command, words: &[String], unknown: &str) -> String {
-    let is_option = |name: &str| {
-        command
-            .get_arguments()
-            .any(|arg| arg.get_long() == Some(name))
-    };
-    let one_dash = words.iter().find_map(|word| {
-        let name = word.strip_prefix('-')?.split('=').next()?;
-        is_option(name).then_some((word, name))
-    });
-    if let Some((word, name)) = one_dash {
-        return format!("{word}: options have two dashes, --{name}");
+    if let Some(line) = one_dash(command, words) {
+        return line;
     }
     let bare = unknown.trim_start_matches('-');
     if bare != unknown && RESERVED.contains(&bare) {
@@ -86,6 +82,17 @@ fn not_an_option(command: &Command, words: &[String], unknown: &str) -> String {
         return format!("{what} (`{PROGRAM_RUN} --help` lists all)");
     };
     format!("{what}; what is for the program goes behind --: `{PROGRAM_RUN} {right}`")
+}
+
+/// The line about an option with a dash too few.
+fn one_dash(command: &Command, words: &[String]) -> Option<String> {
+    words.iter().find_map(|word| {
+        let name = word.strip_prefix('-')?.split('=').next()?;
+        let mut options = command.get_arguments();
+        options
+            .any(|arg| arg.get_long() == Some(name))
+            .then(|| format!("{word}: options have two dashes, --{name}"))
+    })
 }
 
 /// The words with `--` before all that is for the program; nothing if they name no program.
@@ -117,15 +124,16 @@ fn with_dashes(command: &Command, words: &[String]) -> Option<String> {
     Some(parts.chain(for_program).collect::<Vec<_>>().join(" "))
 }
 
-/// An option of the runner's among the words for the program: the line about it, for a program that has failed.
-pub fn option_behind(words: &[String]) -> Option<String> {
+/// An option of the runner's among the words for the program, which are those behind `mark`: the line about it, for a program that
+/// has failed.
+pub fn option_behind(words: &[String], mark: &str) -> Option<String> {
     let command = RunArgs::command();
     words.iter().find_map(|word| {
         let name = word.strip_prefix("--")?.split('=').next()?;
         let mut options = command.get_arguments().filter_map(Arg::get_long);
         options.find(|option| *option == name).map(|option| {
             format!(
-                "--{option} stands behind `--`, so the program got it; the runner's options go before"
+                "--{option} stands behind {mark}, so the program got it; the runner's options go before"
             )
         })
     })
@@ -144,6 +152,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::ExecArgs;
     use clap::Parser;
 
     fn of(typed: &[&str]) -> String {
@@ -185,10 +194,28 @@ mod tests {
     }
 
     #[test]
+    fn options_of_exec() {
+        let line = |typed: &[&str]| {
+            let words: Vec<String> = typed.iter().map(ToString::to_string).collect();
+            let error = ExecArgs::try_parse_from([&["x"], typed].concat()).unwrap_err();
+            line(&error, &ExecArgs::command(), &words)
+        };
+        assert_eq!(
+            line(&["-smp", "4", "hello"]),
+            "-smp: options have two dashes, --smp"
+        );
+        assert_eq!(
+            line(&["--frobnicate", "hello"]),
+            "there is no option --frobnicate (`cargo run -- exec --help` lists all)"
+        );
+        assert!(line(&["--semp", "2", "hello"]).contains("'--smp'"));
+    }
+
+    #[test]
     fn options_that_the_program_got() {
         let line = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-            option_behind(&words)
+            option_behind(&words, "`--`")
         };
         let wanted =
             "--set stands behind `--`, so the program got it; the runner's options go before";

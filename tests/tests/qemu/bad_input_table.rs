@@ -260,4 +260,37 @@ pub const WRONG: &[(&str, &[&str], &[&str])] = &[
         &["top", "no_such"],
         &["there is no machine no_such"],
     ),
+    (
+        "a ring-3 program that is none",
+        &["exec", "helo"],
+        &["there is no ring-3 program \"helo\"", "did you mean hello?"],
+    ),
+    (
+        "no ring-3 program",
+        &["exec", "--smp", "2"],
+        &[
+            "exec needs the name of a ring-3 program; there are",
+            "hello",
+        ],
+    ),
+    (
+        "a demo as ring-3 program",
+        &["exec", "handoff"],
+        &["did you mean `cargo run -- handoff`?"],
+    ),
+    (
+        "a disk without programs",
+        &["exec", "--disk", "Cargo.toml", "mine"],
+        &["\"mine\"", "on --disk Cargo.toml is none", "no tar archive"],
+    ),
+    (
+        "ring 3 on the host",
+        &["exec", "--machine", "host", "hello"],
+        &["--machine host has no ring 3"],
+    ),
+    (
+        "an option of exec that is none",
+        &["exec", "--frobnicate", "hello"],
+        &["there is no option --frobnicate", "exec --help"],
+    ),
 ];

@@ -1,0 +1,86 @@
+//! Builds ring-3 programs: all binaries of a package, each one static ELF.
+
+use std::path::{Path, PathBuf};
+
+use crate::builder::{self, BuildOptions, TARGET, Wanted, bare_rustflags};
+use crate::symbols::Symbols;
+use crate::{Result, Root};
+
+/// A kernel that has this symbol starts ring-3 programs.
+const STARTED_BY: &str = "RINGO_USER";
+/// The package of the programs that `cargo run -- exec` names.
+pub const USER_PROGRAMS: &str = "user-programs";
+
+/// Compiler flags of ring 3.
+pub fn user_rustflags(root: &Path) -> Vec<String> {
+    bare_rustflags("ringo_user", &root.join("userspace/user.ld"), &[])
+}
+
+/// Builds all binaries of `package` for ring 3: their names and the paths of their ELFs, sorted.
+///
+/// # Errors
+///
+/// One does not compile (Cargo has then printed why), or Cargo cannot be run.
+pub fn build_user(
+    root: &Root,
+    package: &str,
+    options: &BuildOptions,
+) -> Result<Vec<(String, PathBuf)>> {
+    let mut command = builder::cargo(root);
+    command.args(["-p", package, "--bins", "--target", TARGET]);
+    command.arg("--target-dir").arg(root.user_target());
+    let flags = user_rustflags(root.path()).join("\x1f");
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags);
+    let wanted = Wanted {
+        bin: None,
+        shown: "ring-3 programs",
+        place: "the machine",
+    };
+    let mut built = builder::build(command, &wanted, options)?;
+    built.sort();
+    Ok(built)
+}
+
+/// The binaries of `packages` for `kernel`, where it starts such programs; none for any other.
+///
+/// # Errors
+///
+/// As [`build_user`]; or the kernel's ELF cannot be read.
+pub fn user_programs_for(
+    root: &Root,
+    kernel: &Path,
+    packages: &[&str],
+    options: &BuildOptions,
+) -> Result<Vec<(String, PathBuf)>> {
+    let symbols = Symbols::shared(kernel, root.path())?;
+    if symbols.address_of(STARTED_BY).is_none() {
+        return Ok(Vec::new());
+    }
+    let mut all = Vec::new();
+    for package in packages {
+        all.extend(build_user(root, package, options)?);
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_ring_3() {
+        let flags = user_rustflags(Path::new("/the root"));
+        assert_eq!(&flags[..2], ["--cfg", "ringo_user"]);
+        assert!(flags.contains(&"link-arg=-T/the root/userspace/user.ld".to_string()));
+        let of_the_kernel = ["code-model=kernel", "no-redzone=yes"];
+        assert!(!flags.iter().any(|f| of_the_kernel.contains(&f.as_str())));
+    }
+
+    #[test]
+    fn a_kernel_that_starts_none() {
+        let root = Root::find().unwrap();
+        let me = std::env::current_exe().unwrap();
+        let none = user_programs_for(&root, &me, &["no such package"], &BuildOptions::default());
+        assert_eq!(none, Ok(Vec::new()));
+    }
+}
