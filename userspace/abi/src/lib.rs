@@ -124,7 +124,7 @@ calls! {
     Close = 37, Parks, 1;
     /// `(name, bytes)`: open a file of the boot module or of the archive on the disk, for reading; a handle.
     Open = 38, Parks, 2;
-    /// `(handle)`: size of a file in bytes.
+    /// `(handle)`: size in bytes of a file, or of memory to share.
     Size = 39, Parks, 1;
     /// `(port)`: a TCP listener on all addresses of the machine; a handle. Port 0: any that is free.
     Listen = 40, Parks, 1;
