@@ -20,7 +20,8 @@ pub mod synctest;
 pub mod time;
 #[cfg(doctest)]
 mod unwritable;
-mod waitq;
+#[doc(hidden)]
+pub mod waitq;
 
 pub use chan::{Receiver, SendError, Sender, TryRecvError, TrySendError, chan, never};
 pub use join::{JoinHandle, go, goexit, spawn};

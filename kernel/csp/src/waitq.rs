@@ -12,6 +12,8 @@
 //! from `pop` until `goready` it belongs to whoever popped it. The G cannot leave its frame before: it is parked, and a
 //! G in a `select` unlinks its other waiters under their locks before it goes on.
 //!
+//! The same list serves whoever else parks Gs so: what blocks the threads of ring 3 (`user`).
+//!
 //! **I-LINKED** A waiter that goes is in no list. Debug builds and models check it.
 
 use base::mutant::mutant;
@@ -20,17 +22,17 @@ use core::ptr;
 use sched::GRef;
 
 /// One G in one list (Go: `sudog`).
-pub(crate) struct Waiter {
+pub struct Waiter {
     /// The G that waits.
-    pub(crate) g: GRef,
+    pub g: GRef,
     /// Where the value to send lies, or where the received one goes; null where there is none.
-    pub(crate) elem: *mut (),
+    pub elem: *mut (),
     /// Whether the waker did what was waited for: a value changed hands, a lock was handed over. False on `close`.
-    pub(crate) success: Cell<bool>,
+    pub success: Cell<bool>,
     /// When this G began to wait, for lists that care (`Mutex`). In ns of [`sched::machine_now_ns`].
-    pub(crate) since_ns: u64,
+    pub since_ns: u64,
     /// Whether the G is parked, or will be before the lock is free. False for a while in `Cond::wait`.
-    pub(crate) asleep: Cell<bool>,
+    pub asleep: Cell<bool>,
     /// For a `select`: 0 until one of its cases has won, then that case's number plus one. Null outside `select`.
     claim: *const AtomicUsize,
     /// Number of the case in its `select`.
@@ -42,7 +44,7 @@ pub(crate) struct Waiter {
 
 impl Waiter {
     /// A waiter of the calling G whose value is at `elem`.
-    pub(crate) fn new(elem: *mut ()) -> Waiter {
+    pub fn new(elem: *mut ()) -> Waiter {
         Waiter {
             g: sched::current(),
             elem,
@@ -58,7 +60,7 @@ impl Waiter {
     }
 
     /// One of several waiters of the calling G, of which the first to be popped wins `claim`.
-    pub(crate) fn of_select(elem: *mut (), claim: *const AtomicUsize, case: usize) -> Waiter {
+    pub fn of_select(elem: *mut (), claim: *const AtomicUsize, case: usize) -> Waiter {
         let mut w = Waiter::new(elem);
         (w.claim, w.case) = (claim, case);
         w
@@ -96,7 +98,7 @@ impl Drop for Waiter {
 }
 
 /// First in, first out list of waiters (Go: `waitq`). Lives under its owner's lock.
-pub(crate) struct WaitQueue {
+pub struct WaitQueue {
     head: *const Waiter,
     tail: *const Waiter,
 }
@@ -105,9 +107,15 @@ pub(crate) struct WaitQueue {
 // on any CPU (see the module's text).
 unsafe impl Send for WaitQueue {}
 
+impl Default for WaitQueue {
+    fn default() -> Self {
+        WaitQueue::new()
+    }
+}
+
 impl WaitQueue {
     /// An empty list.
-    pub(crate) const fn new() -> WaitQueue {
+    pub const fn new() -> WaitQueue {
         WaitQueue {
             head: ptr::null(),
             tail: ptr::null(),
@@ -115,12 +123,12 @@ impl WaitQueue {
     }
 
     /// Whether nobody waits.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.head.is_null()
     }
 
     /// The G that has waited longest.
-    pub(crate) fn first(&self) -> Option<GRef> {
+    pub fn first(&self) -> Option<GRef> {
         // SAFETY: null, or a linked waiter, which is alive; the caller has the list, and so its lock.
         unsafe { self.head.as_ref() }.map(|w| w.g)
     }
@@ -130,7 +138,7 @@ impl WaitQueue {
     /// # Safety
     ///
     /// `w` is in no list and stays alive at its address until it was popped or removed.
-    pub(crate) unsafe fn push_back(&mut self, w: &Waiter) {
+    pub unsafe fn push_back(&mut self, w: &Waiter) {
         debug_assert!(!w.linked.get());
         w.linked.set(true);
         w.next.set(ptr::null());
@@ -149,7 +157,7 @@ impl WaitQueue {
     /// # Safety
     ///
     /// As for [`push_back`](Self::push_back).
-    pub(crate) unsafe fn push_front(&mut self, w: &Waiter) {
+    pub unsafe fn push_front(&mut self, w: &Waiter) {
         debug_assert!(!w.linked.get());
         w.linked.set(true);
         w.prev.set(ptr::null());
@@ -168,7 +176,7 @@ impl WaitQueue {
     /// # Safety
     ///
     /// `w` is linked here or nowhere.
-    pub(crate) unsafe fn remove(&mut self, w: &Waiter) {
+    pub unsafe fn remove(&mut self, w: &Waiter) {
         if !w.linked.replace(false) {
             return;
         }
@@ -190,7 +198,7 @@ impl WaitQueue {
     }
 
     /// Takes out the first waiter that can be claimed. The caller owns it until it readies its G.
-    pub(crate) fn pop(&mut self) -> Option<Popped> {
+    pub fn pop(&mut self) -> Option<Popped> {
         while !self.head.is_null() {
             let w = self.head;
             // SAFETY: linked, hence alive; it is linked here.
@@ -208,14 +216,39 @@ impl WaitQueue {
         None
     }
 
+    /// Takes out the first `n` at most for which `that` holds and which can be claimed, in order. Losers for which it holds go as well.
+    pub fn pop_up_to(&mut self, n: usize, that: impl Fn(&Waiter) -> bool) -> Batch {
+        let mut batch = Batch {
+            list: WaitQueue::new(),
+            len: 0,
+        };
+        let mut next = self.head;
+        while batch.len < n && !next.is_null() {
+            // SAFETY: linked, hence alive; we hold the list's lock.
+            let w = unsafe { &*next };
+            next = w.next.get();
+            if !that(w) {
+                continue;
+            }
+            // SAFETY: it is linked here.
+            unsafe { self.remove(w) };
+            if w.try_claim() {
+                batch.len += 1;
+                // SAFETY: popped, so in no list; its G is parked until we ready it.
+                unsafe { batch.list.push_back(w) }
+            }
+        }
+        batch
+    }
+
     /// Takes out all that can be claimed, in order. Those that are not asleep yet get their mark at once and need no
     /// readying.
-    pub(crate) fn pop_all(&mut self) -> Batch {
+    pub fn pop_all(&mut self) -> Batch {
         self.pop_all_that(|_| ())
     }
 
     /// The same; `look` sees each of them.
-    pub(crate) fn pop_all_that(&mut self, look: impl Fn(&Popped)) -> Batch {
+    pub fn pop_all_that(&mut self, look: impl Fn(&Popped)) -> Batch {
         let mut batch = Batch {
             list: WaitQueue::new(),
             len: 0,
@@ -237,43 +270,48 @@ impl WaitQueue {
 /// A waiter that was popped: its G is parked, and so is there, until it is readied. One that is not asleep yet (`Cond::wait`)
 /// is there as long as the list's lock is held, which it takes before it goes on.
 #[must_use = "its G sleeps until it is readied"]
-pub(crate) struct Popped(*const Waiter);
+pub struct Popped(*const Waiter);
 
 impl Popped {
     /// The waiter.
-    pub(crate) fn waiter(&self) -> &Waiter {
+    pub fn waiter(&self) -> &Waiter {
         // SAFETY: its G is parked, and only we may ready it; or we hold the lock (see the type).
         unsafe { &*self.0 }
     }
 
     /// Marks the wait as successful and returns the G that is to be readied. Nothing of the waiter may be touched
     /// once it is ready.
-    pub(crate) fn succeed(self) -> GRef {
+    pub fn succeed(self) -> GRef {
         self.waiter().success.set(true);
         self.waiter().g
     }
 
     /// The G, without the mark.
-    pub(crate) fn fail(self) -> GRef {
+    pub fn fail(self) -> GRef {
         self.waiter().g
     }
 }
 
 /// Waiters that were popped together, to be readied after the lock was dropped.
 #[must_use = "their Gs sleep until they are readied"]
-pub(crate) struct Batch {
+pub struct Batch {
     list: WaitQueue,
     len: usize,
 }
 
 impl Batch {
     /// How many.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.len
     }
 
+    /// Whether it is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Readies all, first in first out. `success` is what they see.
-    pub(crate) fn ready(mut self, success: bool) {
+    pub fn ready(mut self, success: bool) {
         // They are claimed already: taken off by hand, since `pop` would claim again.
         while !self.list.head.is_null() {
             let w = self.list.head;
@@ -294,7 +332,7 @@ impl Batch {
 /// Readies `g` with preemption off from before `unlock` on, so that the wake-up is not held up by this G losing its
 /// CPU in between.
 #[inline]
-pub(crate) fn unlock_then_ready<T>(guard: base::SpinGuard<'_, T>, g: GRef) {
+pub fn unlock_then_ready<T>(guard: base::SpinGuard<'_, T>, g: GRef) {
     let off = base::PreemptGuard::new();
     drop(guard);
     sched::goready(g);

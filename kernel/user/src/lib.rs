@@ -1,2 +1,29 @@
 //! Ring 3: processes whose threads are goroutines.
+//!
+//! | question | file |
+//! |---|---|
+//! | how a thread waits, and what ends a wait before its time | `wait.rs` `sleeper.rs` `stop.rs` |
+//! | how threads wait for a word of their memory | `futex.rs` |
+//! | how the kernel reaches a program's memory | `memory.rs` |
+//! | what kernel memory a process may hold on to | `account.rs` |
+//! | what handles point at | `handles.rs` `object.rs` |
+//! | the calls on them | `call.rs` |
 #![cfg_attr(ringo_kernel, no_std)]
+// Models (`tests/loom/`) use what waits, not all that is built on it.
+#![cfg_attr(ringo_loom, allow(dead_code))]
+
+extern crate alloc;
+
+#[cfg(not(ringo_loom))]
+pub mod account;
+#[cfg(not(ringo_loom))]
+pub mod call;
+pub mod futex;
+#[cfg(not(ringo_loom))]
+pub mod handles;
+pub mod memory;
+#[cfg(not(ringo_loom))]
+pub mod object;
+pub mod sleeper;
+pub mod stop;
+pub mod wait;

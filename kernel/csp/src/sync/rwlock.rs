@@ -228,7 +228,7 @@ impl<T: ?Sized> RwLock<T> {
         let mut state = self.state.lock();
         state.writer = false;
         let readers = state.readers_wait.pop_all();
-        if readers.len() > 0 {
+        if !readers.is_empty() {
             if !mutant("readers_come_in_uncounted") {
                 state.readers = readers.len()
             }

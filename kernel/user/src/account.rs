@@ -1,0 +1,87 @@
+//! Memory of the kernel that a process holds on to: messages under way, pipes, pages. Counted against its limit, so that no
+//! program uses up what the machine needs.
+
+use abi::Error;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What one process may use. Charges outlive the process if what was charged does, such as memory that others share.
+pub struct Account {
+    used_bytes: AtomicU64,
+    limit_bytes: u64,
+    spare: fn(u64) -> bool,
+}
+
+/// Bytes that are counted for as long as it is there.
+pub struct Charge {
+    account: Arc<Account>,
+    bytes: u64,
+}
+
+impl Account {
+    /// An account of `limit_bytes`. `spare` says whether the machine itself has so many bytes to spare now.
+    pub fn new(limit_bytes: u64, spare: fn(u64) -> bool) -> Arc<Account> {
+        Arc::new(Account {
+            used_bytes: AtomicU64::new(0),
+            limit_bytes,
+            spare,
+        })
+    }
+
+    /// Bytes that are charged now.
+    pub fn used_bytes(&self) -> u64 {
+        self.used_bytes.load(Relaxed)
+    }
+
+    /// Counts `bytes` more.
+    ///
+    /// # Errors
+    /// `OutOfMemory`: the limit, or the machine, allows no more.
+    pub fn charge(self: &Arc<Self>, bytes: u64) -> Result<Charge, Error> {
+        if !(self.spare)(bytes) {
+            return Err(Error::OutOfMemory);
+        }
+        let more = |used: u64| {
+            used.checked_add(bytes)
+                .filter(|&all| all <= self.limit_bytes)
+        };
+        match self.used_bytes.fetch_update(Relaxed, Relaxed, more) {
+            Ok(_) => Ok(Charge {
+                account: self.clone(),
+                bytes,
+            }),
+            Err(_) => Err(Error::OutOfMemory),
+        }
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.account.used_bytes.fetch_sub(self.bytes, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charges_end_with_what_was_charged() {
+        let account = Account::new(100, |_| true);
+        let most = account.charge(90).unwrap();
+        assert_eq!(account.charge(11).err(), Some(Error::OutOfMemory));
+        assert_eq!(account.charge(u64::MAX).err(), Some(Error::OutOfMemory));
+        let rest = account.charge(10).unwrap();
+        drop(most);
+        assert_eq!(account.used_bytes(), 10);
+        drop(rest);
+        assert_eq!(account.used_bytes(), 0);
+    }
+
+    #[test]
+    fn the_machine_has_a_say() {
+        let account = Account::new(100, |bytes| bytes < 10);
+        assert!(account.charge(9).is_ok());
+        assert_eq!(account.charge(10).err(), Some(Error::OutOfMemory));
+    }
+}
