@@ -9,7 +9,7 @@ use core::fmt;
 /// What to start, and with what.
 ///
 /// The handles are lent until [`spawn`](Command::spawn); the new process has its own to the same objects.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Command<'a> {
     name: String,
     args: Vec<u8>,
