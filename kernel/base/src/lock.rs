@@ -42,21 +42,23 @@ pub enum Rank {
     Sched = 8,
     /// List of all Gs.
     AllGs = 9,
+    /// What a process of ring 3 has mapped: who waits for a word of it looks at the word while its list is locked.
+    UserSpace = 10,
     /// Stack slots.
-    Stack = 10,
+    Stack = 11,
     /// Heap: a size class or the large-object heap.
-    Heap = 11,
+    Heap = 12,
     /// Page tables.
-    PageTable = 12,
+    PageTable = 13,
     /// Page frames.
-    Frames = 13,
+    Frames = 14,
     /// Leaf locks: logs, consoles.
-    Leaf = 14,
+    Leaf = 15,
 }
 
 impl Rank {
     /// The ranks in their order.
-    pub const ALL: [Rank; 15] = [
+    pub const ALL: [Rank; 16] = [
         Self::Timer,
         Self::Channel,
         Self::Join,
@@ -67,6 +69,7 @@ impl Rank {
         Self::Timers,
         Self::Sched,
         Self::AllGs,
+        Self::UserSpace,
         Self::Stack,
         Self::Heap,
         Self::PageTable,

@@ -2,10 +2,12 @@
 //!
 //! | question | file |
 //! |---|---|
+//! | what a process has mapped, what becomes of a page that is touched, how the kernel copies | `space.rs` |
+//! | what of it is the machine's | `machine.rs` |
+//! | what processes may use | `limits.rs` `account.rs` |
 //! | how a thread waits, and what ends a wait before its time | `wait.rs` `sleeper.rs` `stop.rs` |
 //! | how threads wait for a word of their memory | `futex.rs` |
-//! | how the kernel reaches a program's memory | `memory.rs` |
-//! | what kernel memory a process may hold on to | `account.rs` |
+//! | how the calls reach a program's memory | `memory.rs` |
 //! | what handles point at | `handles.rs` `object.rs` |
 //! | the calls on them | `call.rs` |
 #![cfg_attr(ringo_kernel, no_std)]
@@ -21,9 +23,15 @@ pub mod call;
 pub mod futex;
 #[cfg(not(ringo_loom))]
 pub mod handles;
+#[cfg(not(any(ringo_kernel, ringo_loom)))]
+pub mod limits;
+#[cfg(not(any(ringo_kernel, ringo_loom)))]
+pub mod machine;
 pub mod memory;
 #[cfg(not(ringo_loom))]
 pub mod object;
 pub mod sleeper;
+#[cfg(not(any(ringo_kernel, ringo_loom)))]
+pub mod space;
 pub mod stop;
 pub mod wait;

@@ -1,0 +1,250 @@
+//! The areas of a space: plain bookkeeping, under its lock.
+
+use super::{Access, Bytes, Denied, SharedFrames};
+use crate::limits;
+use crate::machine::PAGE;
+use abi::Error;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+
+/// A row of pages.
+#[derive(Clone)]
+pub(super) struct Area {
+    pub(super) end: u64,
+    pub(super) access: Access,
+    pub(super) kind: Kind,
+    /// The kernel has placed it: ring 3 cannot take it out.
+    kept: bool,
+}
+
+/// What is in it.
+#[derive(Clone)]
+pub(super) enum Kind {
+    /// Zeroes.
+    Zero,
+    /// Bytes `from..from + len` of the file from address `at` on, else zeroes.
+    Image {
+        file: Bytes,
+        from: usize,
+        len: usize,
+        at: u64,
+    },
+    /// Frames of a shared memory, from number `first` on.
+    Shared {
+        memory: Arc<dyn SharedFrames>,
+        first: u64,
+    },
+    /// It is being taken out by the caller of that number; pages below `next` are out.
+    Going {
+        by: u64,
+        next: u64,
+        memory: Option<Arc<dyn SharedFrames>>,
+    },
+}
+
+impl Area {
+    fn new(access: Access, kind: Kind) -> Area {
+        Area {
+            end: 0, // `insert` knows
+            access,
+            kind,
+            kept: false,
+        }
+    }
+
+    pub(super) fn zero(access: Access) -> Area {
+        Self::new(access, Kind::Zero)
+    }
+
+    pub(super) fn shared(memory: Arc<dyn SharedFrames>, access: Access) -> Area {
+        Self::new(access, Kind::Shared { memory, first: 0 })
+    }
+
+    pub(super) fn image(file: Bytes, (from, len): (usize, usize), at: u64, access: Access) -> Area {
+        let kind = Kind::Image {
+            file,
+            from,
+            len,
+            at,
+        };
+        Self::new(access, kind)
+    }
+
+    pub(super) fn kept(mut self) -> Area {
+        self.kept = true;
+        self
+    }
+
+    /// What of the file lies on `page`.
+    pub(super) fn fill(&self, page: u64, to: &mut [u8]) {
+        let Kind::Image {
+            file,
+            from,
+            len,
+            at,
+        } = &self.kind
+        else {
+            return;
+        };
+        let (start, end) = (page.max(*at), (page + PAGE).min(at + *len as u64));
+        if start < end {
+            let (offset, n) = ((start - at) as usize, (end - start) as usize);
+            let bytes = &(**file).as_ref()[from + offset..][..n];
+            to[(start - page) as usize..][..n].copy_from_slice(bytes);
+        }
+    }
+
+    /// Cuts off what lies from `at` on.
+    fn split(&mut self, start: u64, at: u64) -> Area {
+        let mut tail = self.clone();
+        if let Kind::Shared { first, .. } = &mut tail.kind {
+            *first += (at - start) / PAGE;
+        }
+        self.end = at;
+        tail
+    }
+}
+
+/// All areas of a space, by their starts. They do not overlap.
+pub(super) struct Areas {
+    pub(super) by_start: BTreeMap<u64, Area>,
+    /// Pages of all of them.
+    mapped: u64,
+    mapped_max: u64,
+    /// Callers that have taken something out.
+    pub(super) callers: u64,
+}
+
+impl Areas {
+    pub(super) fn new(mapped_max: u64) -> Areas {
+        Areas {
+            by_start: BTreeMap::new(),
+            mapped: 0,
+            mapped_max,
+            callers: 0,
+        }
+    }
+
+    /// The area of a page that can be used, and its start.
+    pub(super) fn find(&self, page: u64) -> Result<(u64, &Area), Denied> {
+        let below = self.by_start.range(..=page).next_back();
+        match below {
+            Some((&start, area)) if page < area.end => match area.kind {
+                Kind::Going { .. } => Err(Denied::Nothing),
+                _ => Ok((start, area)),
+            },
+            Some((_, area)) if page == area.end => Err(Denied::Guard),
+            _ if self.by_start.contains_key(&(page + PAGE)) => Err(Denied::Guard),
+            _ => Err(Denied::Nothing),
+        }
+    }
+
+    pub(super) fn is_shared(&self, page: u64) -> bool {
+        let below = self.by_start.range(..=page).next_back();
+        below.is_some_and(|(_, area)| page < area.end && matches!(area.kind, Kind::Shared { .. }))
+    }
+
+    /// Is nothing mapped between the two?
+    pub(super) fn is_free(&self, start: u64, end: u64) -> bool {
+        let below = self.by_start.range(..end).next_back();
+        below.is_none_or(|(_, area)| area.end <= start)
+    }
+
+    /// The lowest place between `from` and `to` for so many bytes, an unmapped page below and above.
+    pub(super) fn room(&self, bytes: u64, from: u64, to: u64) -> Option<u64> {
+        let mut start = from;
+        let fits = |start: u64, limit: u64| {
+            start
+                .checked_add(bytes + PAGE)
+                .is_some_and(|end| end <= limit)
+        };
+        for (&at, area) in &self.by_start {
+            if at >= to || fits(start, at) {
+                break;
+            }
+            start = start.max(area.end + PAGE);
+        }
+        fits(start, to).then_some(start)
+    }
+
+    /// The caller has found that nothing is there.
+    pub(super) fn insert(&mut self, start: u64, end: u64, mut area: Area) -> Result<(), Error> {
+        let pages = (end - start) / PAGE;
+        if self.mapped + pages > self.mapped_max {
+            return Err(Error::OutOfMemory);
+        }
+        if self.by_start.len() >= limits::AREAS {
+            return Err(Error::Limit);
+        }
+        area.end = end;
+        self.mapped += pages;
+        self.by_start.insert(start, area);
+        Ok(())
+    }
+
+    /// The area that began at `start` is out.
+    pub(super) fn remove(&mut self, start: u64) -> Area {
+        let area = self
+            .by_start
+            .remove(&start)
+            .expect("an area that was there");
+        self.mapped -= (area.end - start) / PAGE;
+        area
+    }
+
+    /// All that is mapped between the two is from now on going, by the caller whose number this returns. Nobody can touch it any
+    /// more, and its place is taken until it is removed.
+    pub(super) fn begin_unmap(&mut self, start: u64, end: u64) -> Result<u64, Error> {
+        let mut any = false;
+        for area in self.within(start, end).map(|(_, area)| area) {
+            match area.kind {
+                _ if area.kept => return Err(Error::BadAddress),
+                Kind::Going { .. } => {} // somebody else's
+                _ => any = true,
+            }
+        }
+        if !any {
+            return Err(Error::BadAddress);
+        }
+        let pieces = usize::from(self.crosses(start)) + usize::from(self.crosses(end));
+        if pieces > 0 && self.by_start.len() + pieces > limits::AREAS {
+            return Err(Error::Limit);
+        }
+        self.split_at(start);
+        self.split_at(end);
+        self.callers += 1;
+        let by = self.callers;
+        for (&next, area) in self.by_start.range_mut(start..end) {
+            let memory = match &area.kind {
+                Kind::Going { .. } => continue,
+                Kind::Shared { memory, .. } => Some(memory.clone()),
+                _ => None,
+            };
+            area.kind = Kind::Going { by, next, memory }
+        }
+        Ok(by)
+    }
+
+    /// Areas of which some page lies between the two.
+    fn within(&self, start: u64, end: u64) -> impl Iterator<Item = (&u64, &Area)> {
+        let below = self.by_start.range(..start).next_back();
+        let below = below.filter(move |(_, area)| area.end > start);
+        below.into_iter().chain(self.by_start.range(start..end))
+    }
+
+    /// Does an area lie on both sides, one that is not going?
+    fn crosses(&self, at: u64) -> bool {
+        let below = self.by_start.range(..at).next_back();
+        below.is_some_and(|(_, area)| area.end > at && !matches!(area.kind, Kind::Going { .. }))
+    }
+
+    /// No area crosses `at` afterwards, but one that is going.
+    fn split_at(&mut self, at: u64) {
+        if self.crosses(at)
+            && let Some((&start, area)) = self.by_start.range_mut(..at).next_back()
+        {
+            let tail = area.split(start, at);
+            self.by_start.insert(at, tail);
+        }
+    }
+}

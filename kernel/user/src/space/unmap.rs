@@ -1,0 +1,127 @@
+//! Taking memory out of a space (I-GOING).
+//!
+//! ```text
+//!   areas are going: nobody touches them, their place is taken ── pages leave the tables, some at a time
+//!        ▲                                                                 │
+//!        │ more                                                            ▼
+//!        └──────────── frames are free, areas removed ◄──── every CPU has forgotten them (no lock held)
+//! ```
+
+use super::areas::{Areas, Kind};
+use super::{Space, USER_BASE, USER_END};
+use crate::machine::{self, PAGE};
+use abi::Error;
+use alloc::vec::Vec;
+
+/// Frames that are taken out before the CPUs are asked to forget them.
+const BATCH: usize = 512;
+/// Pages that are looked at while the lock is held.
+const LOOKED_AT: usize = 64;
+
+/// What was taken out and may still be remembered.
+#[derive(Default)]
+struct Taken {
+    frames: Vec<u64>,
+    /// Frames of others: only their pages go.
+    shared: bool,
+    /// Areas of which no page is left.
+    areas: Vec<u64>,
+}
+
+impl Space {
+    /// Takes out whatever `map` and `map_shared` have mapped there. When it returns no thread can reach it.
+    ///
+    /// # Errors
+    /// [`Error::BadArgument`]: no whole pages; [`Error::BadAddress`]: outside, wrapping, nothing is mapped there, or something
+    /// that stays; [`Error::Limit`]: too many pieces would be left. Nothing was taken out then.
+    pub fn unmap(&self, address: u64, bytes: u64) -> Result<(), Error> {
+        if bytes == 0 || !bytes.is_multiple_of(PAGE) || !address.is_multiple_of(PAGE) {
+            return Err(Error::BadArgument);
+        }
+        let end = address.checked_add(bytes).ok_or(Error::BadAddress)?;
+        if address < USER_BASE || end > USER_END {
+            return Err(Error::BadAddress);
+        }
+        let by = self.areas.lock().begin_unmap(address, end)?;
+        let mut from = address;
+        loop {
+            let mut taken = Taken::default();
+            taken
+                .frames
+                .reserve_exact(BATCH.min((bytes / PAGE) as usize));
+            from = self.take(by, from, end, &mut taken);
+            if !taken.frames.is_empty() || taken.shared {
+                self.tables.shoot_down()
+            }
+            self.let_go(taken);
+            if from == end {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes pages of this caller's areas out of the tables until there are enough of them; where to go on.
+    fn take(&self, by: u64, mut from: u64, end: u64, taken: &mut Taken) -> u64 {
+        while from < end && taken.frames.len() + LOOKED_AT <= BATCH && taken.areas.len() < BATCH {
+            let mut areas = self.areas.lock();
+            from = self.take_some(&mut areas, by, from, end, taken);
+        }
+        from
+    }
+
+    /// The same for a few pages of the first of these areas that begins at `from` or behind it.
+    fn take_some(&self, areas: &mut Areas, by: u64, from: u64, end: u64, taken: &mut Taken) -> u64 {
+        let going = areas.by_start.range_mut(from..end);
+        let mine = going.filter_map(|(&start, area)| match &mut area.kind {
+            Kind::Going {
+                by: b,
+                next,
+                memory,
+            } if *b == by => Some((start, area.end, next, memory.is_some())),
+            _ => None,
+        });
+        let Some((start, area_end, next, shared)) = { mine }.next() else {
+            return end;
+        };
+        let stop = area_end.min(*next + LOOKED_AT as u64 * PAGE);
+        while *next < stop {
+            // SAFETY: the areas are locked: one caller at a time.
+            match unsafe { self.tables.unmap(*next) } {
+                Some(_) if shared => taken.shared = true,
+                Some(frame) => taken.frames.push(frame),
+                None => {}
+            }
+            *next += PAGE
+        }
+        if stop < area_end {
+            return start;
+        }
+        taken.areas.push(start);
+        area_end
+    }
+
+    /// Nobody can reach these any more.
+    fn let_go(&self, taken: Taken) {
+        for &frame in &taken.frames {
+            // SAFETY: taken out of the only table that named it, and shot down.
+            unsafe { machine::free_frame(frame) }
+        }
+        self.account.give(taken.frames.len() as u64);
+        let mut shared = Vec::with_capacity(taken.areas.len());
+        {
+            let mut areas = self.areas.lock();
+            for start in taken.areas {
+                let area = areas.remove(start);
+                if let Kind::Going {
+                    memory: Some(memory),
+                    ..
+                } = area.kind
+                {
+                    shared.push(memory);
+                    self.account.give((area.end - start) / PAGE)
+                }
+            }
+        }
+        drop(shared) // its frames may end here: not under the lock
+    }
+}
