@@ -1,7 +1,7 @@
-//! `cargo run -- check`: formatting, lints and documentation of both builds, and scans of each final ELF.
+//! `cargo run -- check`: formatting, lints and documentation of all builds, and scans of each final ELF.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -9,10 +9,22 @@ use crate::builder::{self, BuildOptions, TARGET, kernel_rustflags, plain_cargo};
 use crate::failure::Doing;
 use crate::program::Program;
 use crate::progress::Progress;
+use crate::user_build::{USER_PROGRAMS, USER_TESTS, build_user, user_rustflags};
 use crate::{Result, Root, elf_scan, program, say};
 
-/// Packages that only exist on the host.
-const HOST_ONLY: &[&str] = &["ringo-runner", "tests", "peer"];
+/// Packages that no kernel has: the host's, and those of ring 3.
+const NOT_OF_KERNELS: &[&str] = &[
+    "ringo-runner",
+    "tests",
+    "peer",
+    "rt",
+    USER_PROGRAMS,
+    USER_TESTS,
+];
+/// Packages of ring-3 programs.
+const USER_PACKAGES: &[&str] = &[USER_PROGRAMS, USER_TESTS];
+/// Packages of ring 3.
+const OF_RING_3: &[&str] = &["abi", "rt", USER_PROGRAMS, USER_TESTS];
 
 /// Runs all checks, or only the scans of the programs named; exit status 1 if one failed.
 pub fn check(only_elfs: &[String]) -> Result<u8> {
@@ -25,6 +37,9 @@ pub fn check(only_elfs: &[String]) -> Result<u8> {
         for (package, name) in images(&root)? {
             let build = |options: &_| builder::build_kernel(&root, package, &name, options);
             good &= elf_step(&name, build)?;
+        }
+        for package in USER_PACKAGES {
+            good &= user_step(&root, package)?;
         }
     }
     let cwd = std::env::current_dir().doing("find the current folder")?;
@@ -70,47 +85,60 @@ fn commands(root: &Root) -> Vec<(&'static str, Command)> {
 
     let mut kernel_clippy = for_kernel(root, "clippy");
     kernel_clippy.args(["--", "-D", "warnings"]);
-
-    let mut kernel_doc = for_kernel(root, "doc");
-    kernel_doc.arg("--no-deps");
-    kernel_doc.env(
-        "CARGO_ENCODED_RUSTDOCFLAGS",
-        ["--cfg", "ringo_kernel", "-D", "warnings"].join("\x1f"),
-    );
+    let mut user_clippy = for_ring_3(root, "clippy");
+    user_clippy.args(["--", "-D", "warnings"]);
 
     vec![
         ("formatting", fmt),
         ("lints, host", clippy),
         ("lints, kernel", kernel_clippy),
+        ("lints, ring 3", user_clippy),
         ("documentation, host", doc),
-        ("documentation, kernel", kernel_doc),
+        (
+            "documentation, kernel",
+            docs_of(for_kernel(root, "doc"), "ringo_kernel"),
+        ),
+        (
+            "documentation, ring 3",
+            docs_of(for_ring_3(root, "doc"), "ringo_user"),
+        ),
     ]
+}
+
+fn docs_of(mut cargo: Command, cfg: &str) -> Command {
+    cargo.arg("--no-deps");
+    let flags = ["--cfg", cfg, "-D", "warnings"].join("\x1f");
+    cargo.env("CARGO_ENCODED_RUSTDOCFLAGS", flags);
+    cargo
 }
 
 /// A command on all packages of the kernel, with the kernel's flags, and with the bugs that tests plant: what stands in their place
 /// otherwise, the host's lints see.
 fn for_kernel(root: &Root, command: &str) -> Command {
-    let mut cargo = plain_cargo(root);
-    cargo.args([
-        command,
-        "--quiet",
-        "--workspace",
-        "--features",
-        "test-image/injection",
-        "--profile",
-        "kernel",
-        "--target",
-        TARGET,
-        "--target-dir",
-    ]);
-    cargo.arg(root.kernel_target());
-    for package in HOST_ONLY {
+    let flags = kernel_rustflags(root.path());
+    let mut cargo = bare(root, command, &flags, &root.kernel_target());
+    cargo.args(["--workspace", "--features", "test-image/injection"]);
+    for package in NOT_OF_KERNELS {
         cargo.args(["--exclude", package]);
     }
-    cargo.env(
-        "CARGO_ENCODED_RUSTFLAGS",
-        kernel_rustflags(root.path()).join("\x1f"),
-    );
+    cargo
+}
+
+/// A command on all packages of ring 3, with their flags.
+fn for_ring_3(root: &Root, command: &str) -> Command {
+    let flags = user_rustflags(root.path());
+    let mut cargo = bare(root, command, &flags, &root.user_target());
+    for package in OF_RING_3 {
+        cargo.args(["-p", package]);
+    }
+    cargo
+}
+
+fn bare(root: &Root, command: &str, flags: &[String], target: &Path) -> Command {
+    let mut cargo = plain_cargo(root);
+    cargo.args([command, "--quiet", "--profile", "kernel"]);
+    cargo.args(["--target", TARGET, "--target-dir"]).arg(target);
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     cargo
 }
 
@@ -144,17 +172,8 @@ fn cargo_step(name: &str, mut command: Command) -> Result<bool> {
 
 fn elf_step(name: &str, build: impl Fn(&BuildOptions) -> Result<PathBuf>) -> Result<bool> {
     let title = format!("ELF of {name}");
-    let options = BuildOptions {
-        progress: true,
-        ..BuildOptions::default()
-    };
-    let elf = match build(&options) {
-        Ok(elf) => elf,
-        Err(failure) if failure.line.is_empty() => {
-            tell(&title, false, "does not build");
-            return Ok(false);
-        }
-        Err(failure) => return Err(failure),
+    let Some(elf) = built(&title, build)? else {
+        return Ok(false);
     };
     let scan = elf_scan::scan(&elf)?;
     let about = format!(
@@ -163,10 +182,50 @@ fn elf_step(name: &str, build: impl Fn(&BuildOptions) -> Result<PathBuf>) -> Res
     );
     let good = scan.findings.is_empty();
     tell(&title, good, if good { &about } else { "" });
-    for finding in &scan.findings {
+    list(&elf, &scan.findings);
+    Ok(good)
+}
+
+/// The ELFs of all programs of a package of ring 3.
+fn user_step(root: &Root, package: &str) -> Result<bool> {
+    let title = format!("ELFs of {package}");
+    let Some(elfs) = built(&title, |options| build_user(root, package, options))? else {
+        return Ok(false);
+    };
+    let mut bad = Vec::new();
+    for (_, elf) in &elfs {
+        bad.extend(Some((elf, elf_scan::scan_user(elf)?)).filter(|(_, found)| !found.is_empty()));
+    }
+    let about = format!("{} programs of ring 3", elfs.len());
+    tell(
+        &title,
+        bad.is_empty(),
+        if bad.is_empty() { &about } else { "" },
+    );
+    bad.iter().for_each(|(elf, findings)| list(elf, findings));
+    Ok(bad.is_empty())
+}
+
+/// What has been built. `None`: it does not compile, which has been said.
+fn built<T>(title: &str, build: impl Fn(&BuildOptions) -> Result<T>) -> Result<Option<T>> {
+    let options = BuildOptions {
+        progress: true,
+        ..BuildOptions::default()
+    };
+    match build(&options) {
+        Ok(built) => Ok(Some(built)),
+        Err(failure) if failure.line.is_empty() => {
+            tell(title, false, "does not build");
+            Ok(None)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+fn list(elf: &Path, findings: &[String]) {
+    for finding in findings {
         say::to_stderr(&format!("  {}: {finding}\n", elf.display()));
     }
-    Ok(good)
 }
 
 fn tell(title: &str, good: bool, about: &str) {

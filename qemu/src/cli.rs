@@ -28,7 +28,7 @@ struct DoctorArgs {}
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo run -- check", disable_version_flag = true)]
-/// Formatting, lints and documentation of host and kernel builds, and scans of each program's final ELF.
+/// Formatting, lints and documentation of host, kernel and ring-3 builds, and scans of each program's final ELF.
 struct CheckArgs {
     /// Only scans this program's ELF; may be given several times
     #[arg(long, value_name = "NAME|FILE.rs")]

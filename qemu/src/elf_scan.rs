@@ -1,4 +1,4 @@
-//! Rules that a kernel's final ELF keeps, whatever its sources say.
+//! Rules that a final ELF keeps, a kernel's or a ring-3 program's, whatever its sources say.
 
 use std::fs;
 use std::path::Path;
@@ -14,6 +14,8 @@ type Elf<'a> = ElfFile64<'a, Endianness>;
 
 /// Type of the note that holds the entry for the PVH boot protocol (`XEN_ELFNOTE_PHYS32_ENTRY`).
 const PVH_NOTE: elf::NoteType = elf::NoteType(18);
+/// Bytes of a page.
+const PAGE: u64 = 4096;
 /// So many findings of a kind are named.
 const NAMED: usize = 5;
 
@@ -28,30 +30,88 @@ pub struct Scan {
     pub allowed_red_zone_stores: usize,
 }
 
-/// Looks at one ELF: writable code, dynamic relocations, symbols of `std`, the PVH note, the red zone.
+/// Looks at a kernel's ELF: writable code, dynamic relocations, symbols of `std`, the PVH note, the red zone.
 ///
 /// # Errors
 ///
 /// It cannot be read, or is no 64-bit ELF.
 pub fn scan(path: &Path) -> Result<Scan> {
+    read(path, |elf| {
+        let mut scan = Scan {
+            findings: layout(elf),
+            ..Scan::default()
+        };
+        red_zone(elf, &mut scan);
+        scan
+    })
+}
+
+/// Looks at a ring-3 program's ELF: the rules broken, as above without those of kernels, and whether each segment has pages of its own
+/// and the program begins in code.
+///
+/// # Errors
+///
+/// It cannot be read, or is no 64-bit ELF.
+pub fn scan_user(path: &Path) -> Result<Vec<String>> {
+    read(path, user_layout)
+}
+
+fn read<T>(path: &Path, look: impl Fn(&Elf<'_>) -> T) -> Result<T> {
     let bytes = fs::read(path).doing(format_args!("read {}", path.display()))?;
     let elf =
         Elf::parse(bytes.as_slice()).doing(format_args!("read {} as an ELF", path.display()))?;
-    let mut scan = Scan {
-        findings: layout(&elf),
-        ..Scan::default()
-    };
-    red_zone(&elf, &mut scan);
-    Ok(scan)
+    Ok(look(&elf))
 }
 
-/// All rules but the red zone's.
+/// All rules of a kernel but the red zone's.
 fn layout(elf: &Elf<'_>) -> Vec<String> {
+    let mut found = common_layout(elf);
+    found.extend(pvh_note(elf));
+    found
+}
+
+/// All rules of a ring-3 program.
+fn user_layout(elf: &Elf<'_>) -> Vec<String> {
+    let mut found = common_layout(elf);
+    found.extend(shared_pages(elf));
+    found.extend(entry(elf));
+    found
+}
+
+fn common_layout(elf: &Elf<'_>) -> Vec<String> {
     let mut found = segments(elf);
     found.extend(relocations(elf));
     found.extend(std_symbols(elf));
-    found.extend(pvh_note(elf));
     found
+}
+
+/// A page has the rights of one segment.
+fn shared_pages(elf: &Elf<'_>) -> Vec<String> {
+    let endian = elf.endian();
+    let loaded = elf.elf_program_headers().iter();
+    let loaded = loaded.filter(|segment| segment.p_type(endian) == elf::PT_LOAD);
+    let mut pages: Vec<(u64, u64)> = loaded
+        .map(|segment| (segment.p_vaddr(endian), segment.p_memsz(endian)))
+        .filter(|(_, bytes)| *bytes > 0)
+        .map(|(at, bytes)| (at / PAGE, (at + bytes - 1) / PAGE))
+        .collect();
+    pages.sort_unstable();
+    let shared = pages.windows(2).filter(|two| two[0].1 >= two[1].0);
+    shared
+        .map(|two| format!("two segments share the page at {:#x}", two[1].0 * PAGE))
+        .collect()
+}
+
+/// The first instruction is code of the program's.
+fn entry(elf: &Elf<'_>) -> Option<String> {
+    let (endian, at) = (elf.endian(), elf.entry());
+    let is_code = elf.elf_program_headers().iter().any(|segment| {
+        let range = segment.p_vaddr(endian)..segment.p_vaddr(endian) + segment.p_filesz(endian);
+        segment.p_type(endian) == elf::PT_LOAD
+            && segment.p_flags(endian).0 & elf::PF_X.0 != 0
+            && range.contains(&at)
+    });
+    (!is_code).then(|| format!("it begins at {at:#x}, where it has no code"))
 }
 
 /// No page is both written and executed, and nothing asks for a loader at run time.
@@ -198,6 +258,35 @@ mod tests {
             "no PVH note",
         ] {
             assert!(all.contains(wanted), "{wanted} in {all}");
+        }
+    }
+
+    /// Nor is it a program of ring 3; with its segments moved together and its entry gone, less still.
+    #[test]
+    fn a_program_of_the_host_is_none_of_ring_3() {
+        let mut bytes = fs::read(std::env::current_exe().unwrap()).unwrap();
+        let all = |bytes: &[u8]| user_layout(&Elf::parse(bytes).unwrap()).join("\n");
+        let as_it_is = all(&bytes);
+        for wanted in ["dynamic linker", "dynamic relocations", "symbol of std: "] {
+            assert!(as_it_is.contains(wanted), "{wanted} in {as_it_is}");
+        }
+        for spoiled in ["share the page", "where it has no code", "PVH"] {
+            assert!(!as_it_is.contains(spoiled), "{spoiled} in {as_it_is}");
+        }
+        // Where ELF has the entry, the table of segments, and an address in each entry of it.
+        bytes[24..32].copy_from_slice(&7u64.to_le_bytes());
+        let table = u64::from_le_bytes(bytes[32..40].try_into().unwrap()) as usize;
+        let count = u16::from_le_bytes(bytes[56..58].try_into().unwrap());
+        for i in 0..usize::from(count) {
+            let at = table + i * 56 + 16;
+            bytes[at..at + 8].copy_from_slice(&0x1000u64.to_le_bytes());
+        }
+        let spoiled = all(&bytes);
+        for wanted in [
+            "two segments share the page at 0x1000",
+            "it begins at 0x7, where it has no code",
+        ] {
+            assert!(spoiled.contains(wanted), "{wanted} in {spoiled}");
         }
     }
 

@@ -105,4 +105,4 @@ pub use observe::Traced;
 pub use progress::Notice;
 pub use root::Root;
 pub use symbols::Symbols;
-pub use user_build::{USER_PROGRAMS, build_user, user_programs_for};
+pub use user_build::{USER_PROGRAMS, USER_TESTS, build_user, starts_ring_3, user_programs_for};

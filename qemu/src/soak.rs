@@ -5,6 +5,7 @@
 //! needed to run it again; what the host does between is not in it.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use base::rng::Rng;
@@ -14,6 +15,7 @@ use serde_json::json;
 use crate::builder::{self, BuildOptions};
 use crate::numbers::{seed, whole};
 use crate::progress::Progress;
+use crate::user_build::{USER_PROGRAMS, USER_TESTS, user_programs_for};
 use crate::{Disk, Failure, Machine, Outcome, Result, Root, say as words};
 
 /// A machine that takes longer has hung. They take seconds.
@@ -92,10 +94,33 @@ fn again(seed: u64, smp: Option<u32>) -> String {
     format!("cargo run -- soak --seed {seed} --boots 1{smp}")
 }
 
-fn boot(kernel: &std::path::Path, args: &SoakArgs, seed: u64) -> Result<(Outcome, String)> {
+/// What all machines boot.
+struct Image {
+    kernel: PathBuf,
+    user_programs: Vec<(String, PathBuf)>,
+}
+
+/// Builds the tests' image.
+fn image(root: &Root) -> Result<Image> {
+    let options = BuildOptions {
+        checks: true,
+        progress: true,
+        ..BuildOptions::default()
+    };
+    let kernel = builder::build_kernel(root, "test-image", "test-image", &options)?;
+    let packages = [USER_PROGRAMS, USER_TESTS];
+    let user_programs = user_programs_for(root, &kernel, &packages, &options)?;
+    Ok(Image {
+        kernel,
+        user_programs,
+    })
+}
+
+fn boot(image: &Image, args: &SoakArgs, seed: u64) -> Result<(Outcome, String)> {
     let (smp, words) = plan(seed, args.smp);
     let what = format!("machine {seed}: smp={smp} {}", words.join(" "));
-    let mut machine = Machine::new(kernel.to_path_buf(), "soak");
+    let mut machine = Machine::new(image.kernel.clone(), "soak");
+    machine.user_programs.clone_from(&image.user_programs);
     machine.smp = smp;
     machine.words = words;
     machine.args = vec!["soak".to_string(), format!("seed={seed}")];
@@ -120,12 +145,7 @@ pub fn soak(args: &SoakArgs) -> Result<u8> {
             "soak boots the tests' image, and tests/image is not there",
         ));
     }
-    let options = BuildOptions {
-        checks: true,
-        progress: true,
-        ..BuildOptions::default()
-    };
-    let kernel = builder::build_kernel(&root, "test-image", "test-image", &options)?;
+    let image = image(&root)?;
     let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let first = args
         .seed
@@ -136,7 +156,7 @@ pub fn soak(args: &SoakArgs) -> Result<u8> {
     while boots == 0 || begin.elapsed() < limit && args.boots.is_none_or(|most| boots < most) {
         let seed = first.wrapping_add(u64::from(boots));
         progress.say(format!("soak: machine {seed}, {boots} were well"));
-        let (outcome, what) = boot(&kernel, args, seed)?;
+        let (outcome, what) = boot(&image, args, seed)?;
         boots += 1;
         say(args, &progress, &outcome, &what, seed);
         if outcome.exit != 0 {

@@ -10,6 +10,8 @@ use crate::{Result, Root};
 const STARTED_BY: &str = "RINGO_USER";
 /// The package of the programs that `cargo run -- exec` names.
 pub const USER_PROGRAMS: &str = "user-programs";
+/// The package of those that only tests start.
+pub const USER_TESTS: &str = "ring3";
 
 /// Compiler flags of ring 3.
 pub fn user_rustflags(root: &Path) -> Vec<String> {
@@ -41,24 +43,32 @@ pub fn build_user(
     Ok(built)
 }
 
+/// Whether `kernel` starts ring-3 programs.
+///
+/// # Errors
+///
+/// Its ELF cannot be read.
+pub fn starts_ring_3(root: &Root, kernel: &Path) -> Result<bool> {
+    let symbols = Symbols::shared(kernel, root.path())?;
+    Ok(symbols.address_of(STARTED_BY).is_some())
+}
+
 /// The binaries of `packages` for `kernel`, where it starts such programs; none for any other.
 ///
 /// # Errors
 ///
-/// As [`build_user`]; or the kernel's ELF cannot be read.
+/// As [`build_user`] and [`starts_ring_3`].
 pub fn user_programs_for(
     root: &Root,
     kernel: &Path,
     packages: &[&str],
     options: &BuildOptions,
 ) -> Result<Vec<(String, PathBuf)>> {
-    let symbols = Symbols::shared(kernel, root.path())?;
-    if symbols.address_of(STARTED_BY).is_none() {
-        return Ok(Vec::new());
-    }
     let mut all = Vec::new();
-    for package in packages {
-        all.extend(build_user(root, package, options)?);
+    if starts_ring_3(root, kernel)? {
+        for package in packages {
+            all.extend(build_user(root, package, options)?);
+        }
     }
     Ok(all)
 }

@@ -1,6 +1,6 @@
 //! What a machine costs its host.
 
-use crate::{host_image, image};
+use crate::{host_image, image, ring3};
 use ringo_runner::{HostMachine, Machine};
 use std::time::Duration;
 
@@ -16,7 +16,10 @@ pub fn cost_between(
     [short, long]: [u64; 2],
 ) -> Result<(Duration, Duration), String> {
     let machine = |n: u64| {
-        let mut m = Machine::new(image()?, test);
+        let kernel = image()?;
+        let programs = ring3::programs_for(&kernel)?;
+        let mut m = Machine::new(kernel, test);
+        m.user_programs = programs;
         m.smp = smp;
         m.args = vec![test.into(), format!("{key}={n}")];
         m.timeout = Some(Duration::from_secs(120));

@@ -1,6 +1,9 @@
 //! What the tests boot and run, each built once in a process.
 
-use ringo_runner::{BuildOptions, Notice, Root, build_kernel};
+use crate::ring3;
+use ringo_runner::{
+    BuildOptions, Notice, Root, USER_PROGRAMS, USER_TESTS, build_kernel, build_user,
+};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -35,7 +38,13 @@ pub fn host_image() -> Result<PathBuf, String> {
 /// only; if it does not build, he says so.
 pub fn build_ahead() {
     // These share what they are made of, and so take turns.
-    std::thread::spawn(|| drop((image(), injection(), host_image())));
+    std::thread::spawn(|| {
+        drop((
+            image().map(|i| ring3::programs_for(&i)),
+            injection(),
+            host_image(),
+        ))
+    });
     std::thread::spawn(|| drop(runner()));
 }
 
@@ -88,6 +97,28 @@ pub fn differential() -> Result<PathBuf, String> {
 pub fn differential_on_host() -> Result<PathBuf, String> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     BUILT.get_or_init(|| cargo_build("differential")).clone()
+}
+
+/// The programs of ring 3: those of `userspace/programs` and those of `tests/ring3`, their names and ELFs.
+///
+/// # Errors
+/// As [`image`].
+pub fn ring3_programs() -> Result<Vec<(String, PathBuf)>, String> {
+    static BUILT: OnceLock<Result<Vec<(String, PathBuf)>, String>> = OnceLock::new();
+    let options = BuildOptions {
+        checks: true,
+        ..BuildOptions::default()
+    };
+    let make = || {
+        let _notice = notice("the programs of ring 3", "the machine");
+        let mut all = Vec::new();
+        for package in [USER_PROGRAMS, USER_TESTS] {
+            let built = build_user(&root(), package, &options);
+            all.extend(built.map_err(|e| format!("{package} does not build: {e}"))?);
+        }
+        Ok(all)
+    };
+    BUILT.get_or_init(make).clone()
 }
 
 /// Says on stderr what is waited for, if that takes its time: nothing else is seen until the first test has ended.

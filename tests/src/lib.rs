@@ -10,6 +10,7 @@ mod failures;
 mod image;
 mod live;
 pub mod netns;
+pub mod ring3;
 mod runner;
 mod table;
 pub mod tools;

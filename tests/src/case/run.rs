@@ -3,7 +3,7 @@
 use super::judge::{figures, report};
 use super::{Case, Script};
 use crate::peer::Listener;
-use crate::{host_image, hung, netns, patience, table};
+use crate::{host_image, hung, netns, patience, ring3, table};
 use ringo_runner::{HostMachine, Machine, Net, Outcome};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -89,7 +89,10 @@ impl Case {
         // Before the script's clock runs: a build takes what it takes.
         let kernel = match self.on_host {
             true => None,
-            false => Some((self.kernel)()?),
+            false => {
+                let kernel = (self.kernel)()?;
+                Some((ring3::programs_for(&kernel)?, kernel))
+            }
         };
         let process = Arc::new(AtomicU32::new(0));
         let listener = match &self.script {
@@ -115,7 +118,7 @@ impl Case {
             let script = script.map(|script| scope.spawn(move || run(script)));
             let ends = Ends(&beside);
             let outcome = match kernel {
-                Some(kernel) => self.boot(kernel, net, process.clone()),
+                Some((programs, kernel)) => self.boot(kernel, programs, net, process.clone()),
                 None => self.run_on_host(),
             };
             drop(ends);
@@ -143,10 +146,12 @@ impl Case {
     fn boot(
         &self,
         kernel: PathBuf,
+        programs: Vec<(String, PathBuf)>,
         net: Option<Net>,
         process: Arc<AtomicU32>,
     ) -> Result<Outcome, String> {
         let mut machine = Machine::new(kernel, &self.title);
+        machine.user_programs = programs;
         machine.smp = self.smp;
         machine.board = self.board();
         machine.words = self.all_words();
