@@ -1,4 +1,4 @@
-//! Small models, explored by loom in all interleavings: in `tests/loom/` of `kernel/sched`, `csp` and `net`, built with
+//! Small models, explored by loom in all interleavings: in `tests/loom/` of `kernel/sched`, `csp` and `net` and in `userspace/rt`, built with
 //! `--cfg ringo_loom` in `target/loom`. By hand:
 //! `RUSTFLAGS="--cfg ringo_loom" RINGO_MUTANT=no_recheck cargo test --release --target-dir target/loom -p sched --test loom --
 //! --exact idle::make_against_idle`.
@@ -356,6 +356,37 @@ pub const MUTANTS: &[Mutant] = &[
         "virtqueue::interrupt_with_flags",
         DEADLOCK,
     ),
+    ("user_mutex_unlock_relaxed", "user_two_lock", RACE),
+    ("user_mutex_wakes_nobody", "user_two_lock", DEADLOCK),
+    ("user_mutex_forgets_sleepers", "user_three_lock", DEADLOCK),
+    ("user_cond_reads_late", "user_wait_against_notify", DEADLOCK),
+    (
+        "user_cond_counts_nothing",
+        "user_wait_against_notify",
+        DEADLOCK,
+    ),
+    (
+        "user_waitgroup_add_relaxed",
+        "user_wait_against_two_done",
+        RACE,
+    ),
+    ("user_join_wakes_nobody", "user_join_against_end", DEADLOCK),
+    ("user_serve_relaxed", "user_send_against_receive", RACE),
+    (
+        "user_serve_wakes_nobody",
+        "user_send_against_receive",
+        DEADLOCK,
+    ),
+    (
+        "user_recv_in_two_steps",
+        "user_send_against_receive",
+        DEADLOCK,
+    ),
+    (
+        "user_close_forgets_senders",
+        "user_close_against_send",
+        DEADLOCK,
+    ),
 ];
 
 /// Planted bugs that no model can find, with the reason: reviewed instead.
@@ -364,7 +395,7 @@ pub const REVIEWED: &[(&str, &str)] = &[(
     "lets a thief's read of a slot happen after the owner overwrote it; loom runs each thread's reads in their order",
 )];
 
-static LOOM: Program = Program::new(&["sched", "csp", "net"], "loom", "--cfg ringo_loom");
+static LOOM: Program = Program::new(&["sched", "csp", "net", "rt"], "loom", "--cfg ringo_loom");
 
 #[test]
 fn models_hold() {

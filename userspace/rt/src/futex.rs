@@ -37,3 +37,10 @@ pub fn wake(word: *const AtomicU32, n: u32) -> u64 {
     // SAFETY: nothing is read or written. An address that is no longer mapped is an error, and nobody sleeps there.
     unsafe { syscall::call(Call::FutexWake, [word as u64, n.into()]) }.unwrap_or(0)
 }
+
+/// Nobody sleeps: a model begins.
+#[cfg(ringo_loom)]
+#[doc(hidden)]
+pub fn begin_model() {
+    crate::kernel::begin()
+}

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 mod sleepers_loom;
 #[cfg(ringo_loom)]
 use sleepers_loom as sleepers;
+#[cfg(ringo_loom)]
+pub(crate) use sleepers_loom::begin;
 #[cfg(not(ringo_loom))]
 mod sleepers;
 

@@ -1,6 +1,5 @@
 //! The print macros. What one of them prints comes in one piece where it is short: threads do not mix within a line.
 
-use crate::sync::Mutex;
 use crate::{Result, syscall};
 use abi::Call;
 use core::fmt::{self, Write};
@@ -28,7 +27,8 @@ macro_rules! eprintln {
 /// One macro's output after the other.
 static LINE: PrintLock = PrintLock::new(());
 #[cfg(not(ringo_loom))]
-type PrintLock = Mutex<()>;
+type PrintLock = crate::sync::Mutex<()>;
+/// Models print nothing, and their locks are made while they run.
 #[cfg(ringo_loom)]
 type PrintLock = std::sync::Mutex<()>;
 

@@ -1,7 +1,7 @@
 //! Threads: goroutines of the kernel that run in this process (Go: `newproc` in `runtime/proc.go`; `std::thread`).
 
 use crate::futex;
-use crate::shim::{AtomicU32, Ordering};
+use crate::shim::{AtomicU32, Ordering, mutant};
 use crate::{Result, syscall};
 use abi::Call;
 use alloc::boxed::Box;
@@ -121,7 +121,9 @@ impl<T> Packet<T> {
         // SAFETY: nobody looks before `done`.
         unsafe { *self.value.get() = Some(value) };
         self.done.store(1, Ordering::Release); // pairs with the Acquire of `is_done`
-        futex::wake(&self.done, u32::MAX);
+        if !mutant("user_join_wakes_nobody") {
+            futex::wake(&self.done, u32::MAX);
+        }
     }
 
     fn is_done(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use super::error::{TryRecvError, TrySendError};
 use crate::futex;
-use crate::shim::{AtomicU32, AtomicUsize, Ordering};
+use crate::shim::{AtomicU32, AtomicUsize, Ordering, mutant, order};
 use crate::sync::{Mutex, MutexGuard};
 use alloc::collections::VecDeque;
 use core::cell::UnsafeCell;
@@ -51,8 +51,10 @@ impl<T> WaiterRef<T> {
         // SAFETY: taken out of the queue, not served yet: its thread waits.
         let word = unsafe { &raw const (*waiter).word };
         // SAFETY: as above. Release: pairs with the Acquire of `wait`.
-        unsafe { (*word).store(how, Ordering::Release) };
-        futex::wake(word, 1);
+        unsafe { (*word).store(how, order("user_serve_relaxed", Ordering::Release)) };
+        if !mutant("user_serve_wakes_nobody") {
+            futex::wake(word, 1);
+        }
     }
 
     /// Its place for a value.
@@ -140,6 +142,10 @@ impl<T> Chan<T> {
             Err(TryRecvError::Closed) => return None,
             Err(TryRecvError::Empty) => {}
         }
+        if mutant("user_recv_in_two_steps") {
+            drop(state);
+            state = self.state.lock();
+        }
         let waiter = Waiter::new(None);
         state.receivers.push_back(WaiterRef(NonNull::from(&waiter)));
         drop(state);
@@ -172,7 +178,9 @@ impl<T> Chan<T> {
             return false;
         }
         let mut waiters = core::mem::take(&mut state.receivers);
-        waiters.append(&mut state.senders);
+        if !mutant("user_close_forgets_senders") {
+            waiters.append(&mut state.senders);
+        }
         drop(state);
         for waiter in waiters {
             waiter.serve(CLOSED)

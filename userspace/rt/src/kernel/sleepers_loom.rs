@@ -3,6 +3,8 @@
 use abi::{Error, FOREVER};
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::sync::{Condvar, Mutex};
+use std::cell::RefCell;
+use std::sync::Arc;
 
 #[derive(Default)]
 struct Sleepers {
@@ -10,13 +12,24 @@ struct Sleepers {
     woken: Condvar,
 }
 
-loom::lazy_static! {
-    static ref SLEEPERS: Sleepers = Sleepers::default();
+thread_local! {
+    /// Loom's threads are one thread of the host. (What loom itself keeps for a model goes with its first thread, before the others.)
+    static SLEEPERS: RefCell<Arc<Sleepers>> = RefCell::default();
+}
+
+/// Nobody sleeps: a model begins.
+pub(crate) fn begin() {
+    SLEEPERS.set(Arc::default())
+}
+
+fn sleepers() -> Arc<Sleepers> {
+    SLEEPERS.with_borrow(Arc::clone)
 }
 
 pub(super) fn wait(word: &AtomicU32, expected: u32, timeout: u64) -> i64 {
     assert_eq!(timeout, FOREVER, "models have no time");
-    let mut list = SLEEPERS.list.lock().expect("models do not panic twice");
+    let sleepers = sleepers();
+    let mut list = sleepers.list.lock().expect("models do not panic twice");
     if word.load(Ordering::SeqCst) != expected {
         return Error::Again as i64;
     }
@@ -24,7 +37,7 @@ pub(super) fn wait(word: &AtomicU32, expected: u32, timeout: u64) -> i64 {
     list.1 += 1;
     list.0.push((core::ptr::from_ref(word) as u64, me));
     while list.0.iter().any(|sleeper| sleeper.1 == me) {
-        list = SLEEPERS
+        list = sleepers
             .woken
             .wait(list)
             .expect("models do not panic twice");
@@ -33,13 +46,14 @@ pub(super) fn wait(word: &AtomicU32, expected: u32, timeout: u64) -> i64 {
 }
 
 pub(super) fn wake(address: u64, n: u64) -> i64 {
-    let mut list = SLEEPERS.list.lock().expect("models do not panic twice");
+    let sleepers = sleepers();
+    let mut list = sleepers.list.lock().expect("models do not panic twice");
     let mut woken = 0;
     list.0.retain(|sleeper| {
         let wakes = sleeper.0 == address && woken < n;
         woken += u64::from(wakes);
         !wakes
     });
-    SLEEPERS.woken.notify_all();
+    sleepers.woken.notify_all();
     woken as i64
 }

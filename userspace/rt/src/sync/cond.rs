@@ -2,7 +2,7 @@
 
 use super::MutexGuard;
 use crate::futex;
-use crate::shim::{AtomicU32, Ordering, const_fn};
+use crate::shim::{AtomicU32, Ordering, const_fn, mutant};
 use core::time::Duration;
 
 /// A place to wait for a change.
@@ -23,9 +23,12 @@ impl Cond {
 
     /// Gives the lock up, waits for a notification, takes the lock again.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        let seen = self.notified.load(Ordering::Relaxed); // the lock orders it
+        let mut seen = self.notified.load(Ordering::Relaxed); // the lock orders it
         let mutex = guard.mutex();
         drop(guard);
+        if mutant("user_cond_reads_late") {
+            seen = self.notified.load(Ordering::Relaxed)
+        }
         // Notified between the two: then it is not `seen` any more.
         let _ = futex::wait(&self.notified, seen);
         mutex.lock()
@@ -55,7 +58,9 @@ impl Cond {
     }
 
     fn notify(&self, n: u32) {
-        self.notified.fetch_add(1, Ordering::Relaxed); // what changed is under the lock
+        if !mutant("user_cond_counts_nothing") {
+            self.notified.fetch_add(1, Ordering::Relaxed); // what changed is under the lock
+        }
         futex::wake(&self.notified, n);
     }
 }

@@ -1,7 +1,7 @@
 //! Mutual exclusion, three states of one word (Ulrich Drepper, "Futexes are tricky", mutex 2; Go: `lock_futex.go`).
 
 use crate::futex;
-use crate::shim::{AtomicU32, Ordering, const_fn};
+use crate::shim::{AtomicU32, Ordering, const_fn, mutant, order};
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
@@ -65,16 +65,23 @@ impl<T> Mutex<T> {
     /// Whoever has slept takes the lock as contended: he does not know whether others still sleep.
     #[cold]
     fn wait(&self) {
+        let taken = match mutant("user_mutex_forgets_sleepers") {
+            true => HELD,
+            false => CONTENDED,
+        };
         // Acquire: as in `take`.
-        while self.word.swap(CONTENDED, Ordering::Acquire) != FREE {
+        while self.word.swap(taken, Ordering::Acquire) != FREE {
             // It changed, or a wake-up: both are answered by another look.
-            let _ = futex::wait(&self.word, CONTENDED);
+            let _ = futex::wait(&self.word, taken);
         }
     }
 
     fn unlock(&self) {
         // Release: pairs with the Acquire of whoever takes it next.
-        if self.word.swap(FREE, Ordering::Release) == CONTENDED {
+        let before = self
+            .word
+            .swap(FREE, order("user_mutex_unlock_relaxed", Ordering::Release));
+        if before == CONTENDED && !mutant("user_mutex_wakes_nobody") {
             futex::wake(&self.word, 1);
         }
     }

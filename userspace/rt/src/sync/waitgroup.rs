@@ -1,7 +1,7 @@
 //! Waiting for a number of threads (Go: `sync.WaitGroup`).
 
 use crate::futex;
-use crate::shim::{AtomicU32, Ordering};
+use crate::shim::{AtomicU32, Ordering, order};
 use alloc::sync::Arc;
 
 /// Counts threads that are under way; [`wait`](WaitGroup::wait) returns when the count is 0. A clone is another handle to the
@@ -27,7 +27,10 @@ impl WaitGroup {
     #[track_caller]
     pub fn add(&self, n: i32) {
         // AcqRel: what the finished threads did happens before `wait` returns; pairs with its load.
-        let before = self.count.fetch_add(n as u32, Ordering::AcqRel);
+        let before = self.count.fetch_add(
+            n as u32,
+            order("user_waitgroup_add_relaxed", Ordering::AcqRel),
+        );
         let after = before.wrapping_add(n as u32);
         assert!(after as i32 >= 0, "negative WaitGroup counter");
         if after == 0 && n != 0 {
