@@ -1,12 +1,35 @@
-//! Appends names to the lines of a backtrace, `#N 0xffffffff8…`, and lets everything else through untouched and
-//! undelayed.
+//! Appends names to the lines of a backtrace, `#N 0xffffffff8…`, and to those about the end of a ring-3 process,
+//! `process N (NAME)… at 0x…`, and lets everything else through untouched and undelayed.
 
 use std::io::{self, Write};
 
-/// Longest line that can be one of a backtrace.
+/// Longest line that can get a name.
 const LINE_LIMIT: usize = 200;
+/// Where the kernel's 2 GiB begin.
+const KERNEL: u64 = 0xffff_ffff_8000_0000;
+/// Where what ring 3 can have ends.
+const RING_3_END: u64 = 1 << 47;
 
-/// A writer that passes bytes on as they come. Only where a line turns out to be one of a backtrace does it put
+/// What a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame<'a> {
+    /// An instruction of the kernel's.
+    Kernel {
+        /// Its address.
+        address: u64,
+        /// Whether that is one to return to.
+        is_return: bool,
+    },
+    /// An instruction of a ring-3 program's.
+    User {
+        /// The program's name.
+        program: &'a str,
+        /// The instruction's address.
+        address: u64,
+    },
+}
+
+/// A writer that passes bytes on as they come. Only where a line turns out to be one that gets a name does it put
 /// something before the line's end.
 pub struct Annotator<W, F> {
     out: W,
@@ -14,12 +37,12 @@ pub struct Annotator<W, F> {
     line: Vec<u8>,
     /// What is written next: all of a piece at once, so that nobody else's words get between.
     ready: Vec<u8>,
-    /// A carriage return kept back because what follows may be the end of a backtrace's line.
+    /// A carriage return kept back because what follows may be the end of such a line.
     held: bool,
 }
 
-impl<W: Write, F: FnMut(u64, bool) -> Option<String>> Annotator<W, F> {
-    /// `name_of` gets an address and whether it is one to return to, and gives what is appended.
+impl<W: Write, F: FnMut(Frame<'_>) -> Option<String>> Annotator<W, F> {
+    /// `name_of` gives what is appended.
     pub fn new(out: W, name_of: F) -> Annotator<W, F> {
         Annotator {
             out,
@@ -65,8 +88,9 @@ impl<W: Write, F: FnMut(u64, bool) -> Option<String>> Annotator<W, F> {
     }
 
     fn line_end(&mut self) {
-        if let Some((number, address)) = self.frame()
-            && let Some(name) = (self.name_of)(address, number > 0)
+        if self.line.len() <= LINE_LIMIT
+            && let Some(frame) = frame(&self.line)
+            && let Some(name) = (self.name_of)(frame)
         {
             self.ready.extend_from_slice(name.as_bytes());
         }
@@ -77,27 +101,37 @@ impl<W: Write, F: FnMut(u64, bool) -> Option<String>> Annotator<W, F> {
         self.ready.push(b'\n');
     }
 
-    fn frame(&self) -> Option<(u32, u64)> {
+    fn frame(&self) -> Option<Frame<'_>> {
         (self.line.len() <= LINE_LIMIT).then(|| frame(&self.line))?
     }
 }
 
-/// Number and address of a backtrace's line.
-fn frame(line: &[u8]) -> Option<(u32, u64)> {
+/// What a line is about that gets a name.
+fn frame(line: &[u8]) -> Option<Frame<'_>> {
     let text = std::str::from_utf8(line).ok()?;
-    let mut words = text.split_whitespace();
-    words
-        .find_map(|word| {
-            let number = word.strip_prefix('#')?.parse().ok()?;
-            Some(number)
-        })
-        .and_then(|number| {
-            let hex = words.next()?.strip_prefix("0x")?;
-            let address = u64::from_str_radix(hex, 16).ok()?;
-            // Nothing follows the address, and it lies in the kernel's 2 GiB.
-            (words.next().is_none() && address >= 0xffff_ffff_8000_0000)
-                .then_some((number, address))
-        })
+    let mut from_end = text.split_whitespace().rev();
+    let hex = from_end.next()?.strip_prefix("0x")?;
+    let address = u64::from_str_radix(hex, 16).ok()?;
+    match from_end.next()? {
+        "at" if address < RING_3_END => {
+            let program = process(text)?;
+            Some(Frame::User { program, address })
+        }
+        word if address >= KERNEL => {
+            let number: u32 = word.strip_prefix('#')?.parse().ok()?;
+            let is_return = number > 0;
+            Some(Frame::Kernel { address, is_return })
+        }
+        _ => None,
+    }
+}
+
+/// The name in `process N (NAME)`.
+fn process(text: &str) -> Option<&str> {
+    let (_, behind) = text.split_once("process ")?;
+    let (number, behind) = behind.split_once(" (")?;
+    number.parse::<u64>().ok()?;
+    Some(behind.split_once(')')?.0)
 }
 
 #[cfg(test)]
@@ -105,12 +139,14 @@ mod tests {
     use super::*;
 
     fn annotate(chunks: &[&[u8]]) -> String {
-        let name_of = |address: u64, ret: bool| {
-            Some(format!(
-                " in f{:x}{}",
-                address & 0xff,
-                if ret { "r" } else { "" }
-            ))
+        let name_of = |frame: Frame<'_>| {
+            Some(match frame {
+                Frame::Kernel { address, is_return } => {
+                    let mark = if is_return { "r" } else { "" };
+                    format!(" in f{:x}{mark}", address & 0xff)
+                }
+                Frame::User { program, address } => format!(" in {program}::f{address:x}"),
+            })
         };
         let mut annotator = Annotator::new(Vec::new(), name_of);
         for chunk in chunks {
@@ -127,6 +163,22 @@ mod tests {
         assert_eq!(annotate(&[text]), wanted);
         for cut in 1..text.len() {
             assert_eq!(annotate(&[&text[..cut], &text[cut..]]), wanted, "{cut}");
+        }
+    }
+
+    #[test]
+    fn ends_of_processes_get_names() {
+        let text = "process 3 (crash), thread 17: page fault: write to 0x0, where nothing is mapped, at 0x401234";
+        let wanted = format!("{text} in crash::f401234\r\n");
+        assert_eq!(annotate(&[text.as_bytes(), b"\r\n"]), wanted);
+        for none in [
+            "process three (crash): page fault at 0x401234\n",
+            "process 3: page fault at 0x401234\n",
+            "process 3 (crash): page fault at 0xffff800000000000\n",
+            "process 3 (crash): page fault at 0x401234, then\n",
+            "a page fault at 0x401234\n",
+        ] {
+            assert_eq!(annotate(&[none.as_bytes()]), none);
         }
     }
 
@@ -150,7 +202,7 @@ mod tests {
 
     #[test]
     fn bytes_are_not_delayed() {
-        let mut annotator = Annotator::new(Vec::new(), |_, _| None);
+        let mut annotator = Annotator::new(Vec::new(), |_| None);
         annotator.feed(b"name? ").unwrap();
         assert_eq!(annotator.out, b"name? ");
         annotator.feed(b"\xff\x00").unwrap();

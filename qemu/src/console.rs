@@ -6,8 +6,8 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex};
 
-use crate::backtrace::Annotator;
-use crate::symbols::Symbols;
+use crate::backtrace::{Annotator, Frame};
+use crate::names::Names;
 use crate::{Input, Output};
 
 /// Where a stream's bytes end up.
@@ -83,15 +83,12 @@ impl Write for Sink {
     }
 }
 
-/// A sink that appends names to the lines of backtraces.
-pub type NamingSink = Annotator<Sink, Box<dyn FnMut(u64, bool) -> Option<String> + Send>>;
+/// A sink that appends names to the lines of backtraces and the like.
+pub type NamingSink = Annotator<Sink, Box<dyn FnMut(Frame<'_>) -> Option<String> + Send>>;
 
-/// Names come from `symbols`.
-pub fn naming(sink: Sink, symbols: Arc<Symbols>) -> NamingSink {
-    Annotator::new(
-        sink,
-        Box::new(move |address, is_return| Some(symbols.describe(address, is_return))),
-    )
+/// They come from `names`.
+pub fn naming(sink: Sink, names: Arc<Names>) -> NamingSink {
+    Annotator::new(sink, Box::new(move |frame| names.describe(frame)))
 }
 
 /// Reads until the other end closes; `each` gets every piece as it comes.

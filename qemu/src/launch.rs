@@ -24,6 +24,7 @@ use crate::disk::Attached;
 use crate::exit::{self, Death};
 use crate::failure::Doing;
 use crate::lines::{Lines, Side};
+use crate::names::Names;
 use crate::net::Wired;
 use crate::observe::{Observer, Place, Shared};
 use crate::progress::Progress;
@@ -222,7 +223,7 @@ fn start(
         lines: running.lines.clone(),
         begun: Begun::default(),
         tell,
-        symbols,
+        names: Arc::new(Names::new(symbols, &machine.user_programs)),
         booting,
         blocked: shared.blocked,
     };

@@ -26,7 +26,7 @@
 //! | `machine` `qemu_args` `boot_module` `disk` `net` `forward` | what is booted |
 //! | `launch` `watch` `streams` `lines` `console` `say` `control` `backtrace` `qmp` `sys` | while it runs |
 //! | `observe` `watchdog` `credit` | what its memory shows meanwhile, and whether it hangs |
-//! | `exit` `postmortem` `estate` `fault_log` `symbols` `report` | how it ended, and why |
+//! | `exit` `postmortem` `estate` `fault_log` `symbols` `names` `report` | how it ended, and why |
 //! | `host_machine` | the same program on threads of the host |
 //! | `top` `which` `runtime` | a machine that runs, from another terminal |
 //! | `list` `doctor` `check` `soak` `elf_scan` `red_zone` | the other commands |
@@ -58,6 +58,7 @@ mod launch;
 mod lines;
 mod list;
 mod machine;
+mod names;
 mod near;
 mod net;
 mod numbers;

@@ -11,9 +11,9 @@ use serde_json::Value;
 use crate::console::{self, Sink};
 use crate::control::ControlSplitter;
 use crate::lines::{Lines, Side};
+use crate::names::Names;
 use crate::progress::Progress;
 use crate::qmp::MonitorEvent;
-use crate::symbols::Symbols;
 
 /// What they tell.
 pub enum Told {
@@ -64,7 +64,7 @@ pub struct Streams {
     /// To the one that waits.
     pub tell: Sender<Told>,
     /// Names for backtraces.
-    pub symbols: Arc<Symbols>,
+    pub names: Arc<Names>,
     /// Goes from the screen before the first byte of output.
     pub booting: Arc<Progress>,
     /// Whether the machine waits for whoever reads its console.
@@ -74,7 +74,7 @@ pub struct Streams {
 impl Streams {
     /// Passes the console on until QEMU closes it.
     pub fn pass_console(self, from: impl io::Read, sink: Sink) {
-        let mut sink = console::naming(sink, self.symbols);
+        let mut sink = console::naming(sink, self.names);
         let mut gone = false;
         console::pump(from, |bytes| {
             self.booting.clear();
@@ -97,7 +97,7 @@ impl Streams {
     /// Passes diagnostics on and tells of events until QEMU closes the channel.
     pub fn pass_control(self, from: PipeReader, sink: Sink) {
         let mut splitter = ControlSplitter::default();
-        let mut sink = console::naming(sink, self.symbols);
+        let mut sink = console::naming(sink, self.names);
         console::pump(from, |bytes| {
             let now = Instant::now();
             self.booting.clear();

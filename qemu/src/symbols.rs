@@ -119,6 +119,11 @@ impl Symbols {
         })
     }
 
+    /// Paths below it are shown without it.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The address of a symbol that has this name in the ELF, as it stands there.
     pub fn address_of(&self, name: &str) -> Option<u64> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,7 +153,11 @@ impl Symbols {
     pub fn describe(&self, address: u64, is_return: bool) -> String {
         // Behind a call that never returns, the next function may begin, or none.
         let is_return = is_return || !self.is_inside(address);
-        let address = address.wrapping_sub(u64::from(is_return));
+        self.at(address.wrapping_sub(u64::from(is_return)))
+    }
+
+    /// The same for an instruction that is known to be the one.
+    pub fn at(&self, address: u64) -> String {
         if !self.loaded.iter().any(|range| range.contains(&address)) {
             return String::new();
         }
