@@ -3,6 +3,7 @@
 //! | question | file |
 //! |---|---|
 //! | what a process has mapped, what becomes of a page that is touched, how the kernel copies | `space.rs` |
+//! | what of a file is a program | `elf.rs` |
 //! | what of it is the machine's | `machine.rs` |
 //! | what processes may use | `limits.rs` `account.rs` |
 //! | how a thread waits, and what ends a wait before its time | `wait.rs` `sleeper.rs` `stop.rs` |
@@ -20,6 +21,8 @@ extern crate alloc;
 pub mod account;
 #[cfg(not(ringo_loom))]
 pub mod call;
+#[cfg(not(any(ringo_kernel, ringo_loom)))]
+pub mod elf;
 pub mod futex;
 #[cfg(not(ringo_loom))]
 pub mod handles;
