@@ -134,7 +134,9 @@ pub fn parse(file: &[u8]) -> Result<Program, NotAProgram> {
             NotAProgram::OtherMachine
         }
         _ if file.len() < ELFMAGIC.len() => NotAProgram::NotElf,
-        _ if file.get(EI_CLASS).is_some_and(|&class| class != ELFCLASS64) => NotAProgram::OtherMachine,
+        _ if file.get(EI_CLASS).is_some_and(|&class| class != ELFCLASS64) => {
+            NotAProgram::OtherMachine
+        }
         _ => NotAProgram::Damaged,
     })?;
     header(&elf.ehdr)?;
