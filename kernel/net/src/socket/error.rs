@@ -66,6 +66,8 @@ pub enum ErrorKind {
     Unsupported,
     /// A datagram for everybody, from a socket that may not send such.
     PermissionDenied,
+    /// Another goroutine wanted the call to return.
+    Interrupted,
 }
 
 impl Error {
@@ -195,6 +197,7 @@ impl fmt::Display for ErrorKind {
             Self::OutOfMemory => "there is not enough memory",
             Self::Unsupported => "IPv6 is not there yet",
             Self::PermissionDenied => "the socket may not send to everybody",
+            Self::Interrupted => "the call was interrupted",
         })
     }
 }
@@ -218,6 +221,7 @@ impl embedded_io::Error for Error {
             ErrorKind::OutOfMemory => K::OutOfMemory,
             ErrorKind::Unsupported => K::Unsupported,
             ErrorKind::PermissionDenied => K::PermissionDenied,
+            ErrorKind::Interrupted => K::Interrupted,
             // `embedded-io` has no words for these.
             ErrorKind::WouldBlock
             | ErrorKind::HostUnreachable

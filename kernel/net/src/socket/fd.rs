@@ -4,14 +4,14 @@
 //!   reset ──► try ──► done
 //!              ▲  │ nothing there, no room
 //!              │  ▼
-//!              └─ wait on the descriptor ──► deadline passed, socket closed: an error
+//!              └─ wait on the descriptor ──► deadline passed, socket closed, interrupted: an error
 //! ```
 //!
 //! One goroutine at a time goes through this for a direction; others wait for their turn, in order.
 
 use super::{Error, ErrorKind, Result};
 use alloc::sync::Arc;
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, Ordering::*};
 use csp::sync::Mutex;
 use csp::time::Instant;
 use sched::netpoll::{Mode, PollDesc, PollError, ReadyList};
@@ -21,6 +21,7 @@ pub(super) struct Fd {
     /// The stack tells it of readiness.
     pub(super) pd: Arc<PollDesc>,
     turns: [Mutex<()>; 2],
+    interrupted: [AtomicBool; 2],
     nonblocking: AtomicBool,
 }
 
@@ -38,6 +39,7 @@ impl Fd {
         Fd {
             pd: Arc::new(PollDesc::new()),
             turns: [Mutex::new(()), Mutex::new(())],
+            interrupted: [AtomicBool::new(false), AtomicBool::new(false)],
             nonblocking: AtomicBool::new(false),
         }
     }
@@ -66,6 +68,10 @@ impl Fd {
             if self.nonblocking.load(Relaxed) {
                 return Err(ErrorKind::WouldBlock.into());
             }
+            // Acquire: pairs with `interrupt`. One that comes later makes the descriptor ready, and the wait is none.
+            if self.interrupted[mode as usize].swap(false, Acquire) {
+                return Err(ErrorKind::Interrupted.into());
+            }
             self.pd.wait(mode)?;
             // It may have been made ready as well, by what closing does to the connection.
             if self.pd.is_closing() {
@@ -81,6 +87,12 @@ impl Fd {
     pub(super) fn set_deadline(&self, mode: Mode, when: Option<Instant>) {
         let when_ns = when.map(|when| when.since_start().as_nanos() as u64);
         self.pd.set_deadline(mode, when_ns)
+    }
+
+    /// Whoever waits in this direction goes on with `Interrupted`, or whoever next would have to wait there.
+    pub(super) fn interrupt(&self, mode: Mode) {
+        self.interrupted[mode as usize].store(true, Release);
+        self.pd.ready(mode, &mut ReadyList::new()) // whose drop readies him
     }
 
     /// Whoever waits on the socket goes on with an error, and nobody waits on it any more.

@@ -141,6 +141,21 @@ impl TcpListener {
         Ok(())
     }
 
+    /// Whoever accepts goes on with `Interrupted`, or whoever next would have to wait for a connection. It still listens.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{ErrorKind, TcpListener};
+    /// let listener = std::sync::Arc::new(TcpListener::bind("127.0.0.1:0").unwrap());
+    /// let accepts = { let listener = listener.clone(); csp::spawn(move || listener.accept().map(|_| ())) };
+    /// listener.interrupt();
+    /// assert_eq!(accepts.join().unwrap_err().kind(), ErrorKind::Interrupted);
+    /// # });
+    /// ```
+    pub fn interrupt(&self) {
+        self.fd.interrupt(Mode::Read)
+    }
+
     /// Listens no longer: whoever accepts goes on with `NotConnected`, connections that nobody has accepted are reset.
     ///
     /// ```

@@ -128,18 +128,54 @@ impl TcpStream {
     }
 
     fn connect_by(addr: SocketAddrV4, deadline: Option<Instant>) -> Result<TcpStream> {
+        let stream = Self::begin_connect(addr)?;
+        if deadline.is_some() {
+            stream.set_write_deadline(deadline)
+        }
+        stream.await_connected()?;
+        stream.set_write_deadline(None);
+        Ok(stream)
+    }
+
+    /// Asks for a connection to `addr` and does not wait for it: [`await_connected`](TcpStream::await_connected) does. For who
+    /// wants to [interrupt](TcpStream::interrupt_write) that. It waits for the machine's own address, if that is still to come.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{ErrorKind, TcpStream};
+    /// let nobody = std::net::SocketAddrV4::new([127, 0, 0, 1].into(), 9);
+    /// let stream = TcpStream::begin_connect(nobody).unwrap();
+    /// assert_eq!(stream.await_connected().unwrap_err().kind(), ErrorKind::ConnectionRefused);
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// As [`connect`](TcpStream::connect), as far as they are known at once.
+    pub fn begin_connect(addr: SocketAddrV4) -> Result<TcpStream> {
         await_route(addr.ip())?;
         let fd = Fd::new();
         let pd = fd.pd.clone();
         let conn = effects(|stack, now_ns, out| stack.connect(addr, pd, now_ns, out))?;
-        let stream = TcpStream::new(conn, fd);
-        if deadline.is_some() {
-            stream.set_write_deadline(deadline)
-        }
-        let connected = || not_yet(stream.conn().connected());
-        stream.0.fd.retry(Mode::Write, connected)?;
-        stream.set_write_deadline(None);
-        Ok(stream)
+        Ok(TcpStream::new(conn, fd))
+    }
+
+    /// Waits until what [`begin_connect`](TcpStream::begin_connect) has asked for is there, or has failed.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{TcpListener, TcpStream};
+    /// let addr = std::net::SocketAddrV4::new([127, 0, 0, 1].into(), 80);
+    /// let listener = TcpListener::bind(addr).unwrap();
+    /// let stream = TcpStream::begin_connect(addr).unwrap();
+    /// stream.await_connected().unwrap();
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// As [`connect`](TcpStream::connect), and `Interrupted`.
+    pub fn await_connected(&self) -> Result<()> {
+        let connected = || not_yet(self.conn().connected());
+        self.0.fd.retry(Mode::Write, connected).map(|_| ())
     }
 
     /// Another handle of the same connection.
@@ -228,6 +264,36 @@ impl TcpStream {
             }
             Ok(())
         })
+    }
+
+    /// Whoever reads goes on with `Interrupted`, or whoever next would have to wait for data. The connection stays as it is.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{ErrorKind, Read, TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// stream.interrupt_read();
+    /// assert_eq!(stream.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::Interrupted);
+    /// # });
+    /// ```
+    pub fn interrupt_read(&self) {
+        self.0.fd.interrupt(Mode::Read)
+    }
+
+    /// The same for who writes, or waits to be connected.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{TcpListener, TcpStream, Write};
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// stream.interrupt_write();
+    /// assert_eq!(stream.write(b"there is room").unwrap(), 13); // no wait
+    /// # });
+    /// ```
+    pub fn interrupt_write(&self) {
+        self.0.fd.interrupt(Mode::Write)
     }
 
     /// Closes the connection for all its handles: whoever waits on it goes on with `NotConnected`, and so do calls that follow.
