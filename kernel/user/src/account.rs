@@ -55,6 +55,13 @@ impl Account {
     }
 }
 
+impl Charge {
+    /// Bytes that it counts.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
 impl Drop for Charge {
     fn drop(&mut self) {
         self.account.used_bytes.fetch_sub(self.bytes, Relaxed);

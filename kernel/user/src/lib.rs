@@ -11,6 +11,7 @@
 //! | how the calls reach a program's memory | `memory.rs` |
 //! | what handles point at | `handles.rs` `object.rs` |
 //! | the calls on them | `call.rs` |
+//! | files by name | `files.rs` |
 #![cfg_attr(ringo_kernel, no_std)]
 // Models (`tests/loom/`) use what waits, not all that is built on it.
 #![cfg_attr(ringo_loom, allow(dead_code))]
@@ -23,6 +24,8 @@ pub mod account;
 pub mod call;
 #[cfg(not(any(ringo_kernel, ringo_loom)))]
 pub mod elf;
+#[cfg(not(ringo_loom))]
+pub mod files;
 pub mod futex;
 #[cfg(not(ringo_loom))]
 pub mod handles;
@@ -37,4 +40,6 @@ pub mod sleeper;
 #[cfg(not(any(ringo_kernel, ringo_loom)))]
 pub mod space;
 pub mod stop;
+#[cfg(all(test, not(ringo_loom)))]
+mod testing;
 pub mod wait;

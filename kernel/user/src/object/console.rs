@@ -1,0 +1,62 @@
+//! The console, as a program's standard input. It is polled, as the kernel's shell does: a byte that was typed can wait for 10 ms.
+
+use crate::wait::Wait;
+use abi::Error;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// How long a reader sleeps while nobody types, and while something came a moment ago: the device holds 16 bytes at a time.
+const IDLE_NS: u64 = 10_000_000;
+const BUSY_NS: u64 = 1_000_000;
+/// For so many looks.
+const BUSY_LOOKS: u32 = 20;
+/// What the terminal, or the runner at the end of a file, sends for the end of input (Ctrl-D).
+const END_OF_INPUT: u8 = 4;
+
+/// What is typed.
+pub struct Input {
+    source: fn() -> Option<u8>,
+    ended: AtomicBool,
+}
+
+impl Input {
+    /// What `source` gives: the next byte, None if there is none yet.
+    pub fn new(source: fn() -> Option<u8>) -> Input {
+        Input {
+            source,
+            ended: AtomicBool::new(false),
+        }
+    }
+
+    /// Reads some bytes, waits for the first; how many, 0 at the end.
+    ///
+    /// # Errors
+    /// Those of the wait.
+    pub fn read(&self, mut wait: Wait<'_>, to: &mut [u8]) -> Result<usize, Error> {
+        let mut looks = 0;
+        while !(to.is_empty() || self.ended.load(Relaxed)) {
+            let n = self.take(to);
+            if n != 0 {
+                return Ok(n);
+            }
+            looks += 1;
+            wait.sleep(if looks < BUSY_LOOKS { BUSY_NS } else { IDLE_NS })?
+        }
+        Ok(0)
+    }
+
+    /// What is there now.
+    fn take(&self, to: &mut [u8]) -> usize {
+        let mut n = 0;
+        while n < to.len() && !self.ended.load(Relaxed) {
+            match (self.source)() {
+                Some(END_OF_INPUT) => self.ended.store(true, Relaxed),
+                Some(byte) => {
+                    to[n] = byte;
+                    n += 1
+                }
+                None => break,
+            }
+        }
+        n
+    }
+}
