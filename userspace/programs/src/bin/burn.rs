@@ -1,4 +1,4 @@
-//! Computes for some seconds without calling anything: only preemption takes the CPU from it. `burn [SECONDS]`
+//! Computes for some seconds without calling anything: only preemption takes the CPU from it. `burn [SECONDS]`: 10 if not said.
 #![no_std]
 #![no_main]
 use core::arch::x86_64::_rdtsc;

@@ -1,4 +1,4 @@
-//! Prints a file of the boot module or of the archive on the disk; without a name, standard input. `cat [FILE]...`
+//! Prints a file of the boot module or of the archive on the disk; without a name, standard input. `cat [FILE]...`.
 #![no_std]
 #![no_main]
 use rt::fs::File;

@@ -1,4 +1,4 @@
-//! A TCP echo server (RFC 862), a thread for each connection. `echo [PORT]`
+//! A TCP echo server (RFC 862), a thread for each connection. `echo [PORT]`: 7 if not said.
 #![no_std]
 #![no_main]
 use rt::net::{TcpListener, TcpStream};

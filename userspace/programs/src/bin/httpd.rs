@@ -1,4 +1,4 @@
-//! A web server, HTTP/1.1 with keep-alive, a thread for each connection. `httpd [PORT]`
+//! A web server, HTTP/1.1 with keep-alive, a thread for each connection. `httpd [PORT]`: 80 if not said.
 #![no_std]
 #![no_main]
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! What a switch costs: two threads pass a token over a channel, two processes by messages. `pingpong [ROUNDS]`
+//! What a switch costs: two threads pass a token over a channel, two processes by messages. `pingpong [ROUNDS]`.
 #![no_std]
 #![no_main]
 use rt::message::{self, MessageReceiver, MessageSender};

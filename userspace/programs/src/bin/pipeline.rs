@@ -1,4 +1,4 @@
-//! Two processes and a pipe: one writes lines, the other reads and sums them. `pipeline [LINES]`
+//! Two processes and a pipe: one writes lines, the other reads and sums them. `pipeline [LINES]`.
 #![no_std]
 #![no_main]
 use rt::io::{pipe, stdin, stdout};

@@ -1,4 +1,4 @@
-//! The prime sieve of threads: one for each prime, each a filter in a chain of channels. `sieve [PRIMES]`
+//! The prime sieve of threads: one for each prime, each a filter in a chain of channels. `sieve [PRIMES]`: 200 if not said.
 #![no_std]
 #![no_main]
 use rt::prelude::*;

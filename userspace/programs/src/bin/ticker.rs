@@ -1,4 +1,4 @@
-//! Sleeps again and again, and says how late it was woken. `ticker [MS] [COUNT]`
+//! Sleeps again and again, and says how late it was woken. `ticker [MS] [COUNT]`.
 #![no_std]
 #![no_main]
 use rt::prelude::*;
