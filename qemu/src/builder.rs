@@ -7,8 +7,9 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::failure::Doing;
-use crate::file_program::{self, FilePackage};
+use crate::file_program::{self, FilePackage, generate};
 use crate::program::Program;
+use crate::program_file::Ring;
 use crate::progress::{Notice, Progress};
 use crate::{Failure, Result, Root};
 
@@ -108,7 +109,7 @@ pub fn build_program(
             name.clone()
         }
         Program::File { path, name } => {
-            let FilePackage { manifest, bin } = file_program::generate(root, path, name)?;
+            let FilePackage { manifest, bin } = generate(root, path, name, Ring::Kernel)?;
             command
                 .arg("--manifest-path")
                 .arg(manifest)
@@ -197,12 +198,15 @@ fn build_bin(command: Command, bin: &str, place: &str, options: &BuildOptions) -
         shown: bin,
         place,
     };
-    match build(command, &wanted, options)?.pop() {
-        Some((_, path)) => Ok(path),
-        None => Err(Failure::new(format!(
-            "cargo has built {bin} but named no executable"
-        ))),
-    }
+    let built = build(command, &wanted, options)?.pop();
+    built
+        .map(|(_, path)| path)
+        .ok_or_else(|| no_executable(bin))
+}
+
+/// Cargo was well, but there is nothing to run.
+pub fn no_executable(bin: &str) -> Failure {
+    Failure::new(format!("cargo has built {bin} but named no executable"))
 }
 
 /// What of a build is wanted.

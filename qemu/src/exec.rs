@@ -1,9 +1,13 @@
 //! `cargo run -- exec NAME ARGS`: a ring-3 program, in a machine that does nothing else.
 
+use std::path::PathBuf;
+
 use clap::Parser;
 
+use crate::failure::Doing;
 use crate::options::{MachineKind, RunOptions};
 use crate::program::Program;
+use crate::program_file::{self, Ring};
 use crate::run::Job;
 use crate::say::say;
 use crate::{Failure, Result, Root, usage, user_names};
@@ -17,13 +21,13 @@ const PROGRAM: &str = "exec";
 #[derive(Debug, Parser)]
 #[command(
     name = EXEC,
-    override_usage = "cargo run -- exec [OPTIONS] NAME [ARGS FOR THE PROGRAM]",
+    override_usage = "cargo run -- exec [OPTIONS] NAME|FILE.rs [ARGS FOR THE PROGRAM]",
     after_help = after_help(),
     disable_version_flag = true
 )]
 pub struct ExecArgs {
-    /// A program in userspace/programs/src/bin, or in the tar archive of --disk, and its arguments
-    #[arg(trailing_var_arg = true, value_name = "NAME ARGS")]
+    /// A program in userspace/programs/src/bin or in the tar archive of --disk, or a file of your own; behind it, its arguments
+    #[arg(trailing_var_arg = true, value_name = "NAME|FILE.rs ARGS")]
     command: Vec<String>,
     #[command(flatten)]
     options: RunOptions,
@@ -49,14 +53,19 @@ pub fn exec(args: &ExecArgs) -> Result<u8> {
             "--machine host has no ring 3; exec boots a machine under QEMU",
         ));
     }
-    user_names::check(&root, name, options.disk.as_deref())?;
+    let user_file = look(&root, name, options)?;
+    let mut args = args.command.clone();
+    if let Some((_, name)) = &user_file {
+        args[0].clone_from(name);
+    }
     let job = Job {
         program: Program::Demo {
             name: PROGRAM.to_string(),
         },
+        user_file,
         options,
         resolved,
-        args: &args.command,
+        args: &args,
     };
     let outcome = job.run(&root)?;
     if outcome.exit == 1 {
@@ -64,6 +73,15 @@ pub fn exec(args: &ExecArgs) -> Result<u8> {
         usage::option_behind(rest, mark).into_iter().for_each(say);
     }
     Ok(outcome.exit)
+}
+
+/// Looks whether the program is there; if it is a file of the user's own, where that is, and its name.
+fn look(root: &Root, name: &str, options: &RunOptions) -> Result<Option<(PathBuf, String)>> {
+    if !program_file::is_path(name) {
+        return user_names::check(root, name, options.disk.as_deref()).map(|()| None);
+    }
+    let cwd = std::env::current_dir().doing("find the current folder")?;
+    program_file::find(root, &cwd, name, Ring::User).map(Some)
 }
 
 fn after_help() -> String {
@@ -101,6 +119,9 @@ mod tests {
         assert_eq!(
             host,
             "--machine host has no ring 3; exec boots a machine under QEMU"
+        );
+        assert!(
+            line("no/x.rs").starts_with("there is no file no/x.rs; a program is a name in user")
         );
         assert!(line("helo").contains("did you mean hello?"));
         assert!(line("--smp 2 --procs 3 hello").contains("more than the 2 CPUs"));

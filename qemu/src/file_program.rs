@@ -1,5 +1,5 @@
-//! A program in a file of the user's own: one generated package below `target/programs`, whose only target is that
-//! file. It has the project's profiles and its lock file, so it builds offline once anything of the project has, and
+//! A program in a file of the user's own: one generated package below `target/programs`, `target/user_programs` for one of ring 3,
+//! whose only target is that file. It has the project's profiles and its lock file, so it builds offline once anything of the project has, and
 //! what it depends on is built once for all such files.
 
 use std::fs;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 use crate::failure::Doing;
+use crate::program_file::Ring;
 use crate::{Failure, Result, Root};
 
 /// The generated package.
@@ -25,18 +26,22 @@ pub struct FilePackage {
 /// # Errors
 ///
 /// The project's own manifest or the target folder cannot be read or written.
-pub fn generate(root: &Root, file: &Path, name: &str) -> Result<FilePackage> {
+pub fn generate(root: &Root, file: &Path, name: &str, ring: Ring) -> Result<FilePackage> {
     let workspace = root.path().join("Cargo.toml");
     let text =
         fs::read_to_string(&workspace).doing(format_args!("read {}", workspace.display()))?;
     let hash = hash(file);
     let bin = bin_name(name, &hash);
-    let folder = root.target().join("programs").join(&hash);
+    let folder = match ring {
+        Ring::Kernel => "programs",
+        Ring::User => "user_programs",
+    };
+    let folder = root.target().join(folder).join(&hash);
     fs::create_dir_all(&folder).doing(format_args!("create {}", folder.display()))?;
     let manifest = folder.join("Cargo.toml");
     write_if_new(
         &manifest,
-        &manifest_text(&text, root.path(), file, &bin, &hash)?,
+        &manifest_text(&text, root.path(), file, (&bin, &hash), ring)?,
     )?;
     copy_lock(root, &folder)?;
     Ok(FilePackage { manifest, bin })
@@ -68,8 +73,8 @@ fn manifest_text(
     workspace: &str,
     root: &Path,
     file: &Path,
-    bin: &str,
-    hash: &str,
+    (bin, hash): (&str, &str),
+    ring: Ring,
 ) -> Result<String> {
     let workspace: Table = workspace.parse().doing("read the project's Cargo.toml")?;
     let common = workspace.get("workspace").and_then(|w| w.get("package"));
@@ -89,12 +94,16 @@ fn manifest_text(
         ("path", utf8(file)?.into()),
         ("test", false.into()),
     ]);
-    let ringo = table([("path", utf8(&root.join("kernel/ringo"))?.into())]);
+    let library = utf8(&root.join(ring.library_folder()))?.into();
+    let library = table([("path", library)]);
     let mut manifest = table([
         ("package", package.into()),
         ("workspace", Table::new().into()),
         ("bin", Value::Array(vec![target.into()])),
-        ("dependencies", table([("ringo", ringo.into())]).into()),
+        (
+            "dependencies",
+            table([(ring.library(), library.into())]).into(),
+        ),
     ]);
     if let Some(profiles) = workspace.get("profile") {
         manifest.insert("profile".into(), profiles.clone());
@@ -173,8 +182,8 @@ mod tests {
             WORKSPACE,
             Path::new("/r oot"),
             Path::new("/a \"b\"/x.rs"),
-            "x-1",
-            "1",
+            ("x-1", "1"),
+            Ring::Kernel,
         )
         .unwrap();
         let parsed: Table = text.parse().unwrap();

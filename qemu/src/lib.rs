@@ -20,7 +20,7 @@
 //! |---|---|
 //! | `cli` `options` `numbers` `size` | what the user typed |
 //! | `usage` `set_words` `checks` `near` `resolved` | whether that makes sense, and what it comes to |
-//! | `root` `program` `file_program` `builder` `progress` | from a name or a file to an ELF |
+//! | `root` `program` `program_file` `file_program` `builder` `progress` | from a name or a file to an ELF |
 //! | `exec` `user_names` `user_build` `user_elf` | programs of ring 3 |
 //! | `install` `cpu_models` `accel` `probe_guest` | is there a QEMU, and what can it do |
 //! | `machine` `qemu_args` `boot_module` `disk` `net` `forward` | what is booted |
@@ -67,6 +67,7 @@ mod options;
 mod postmortem;
 mod probe_guest;
 mod program;
+mod program_file;
 mod progress;
 mod qemu_args;
 mod qmp;

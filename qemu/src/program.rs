@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::near::near;
+use crate::program_file::{self, Ring};
 use crate::{Failure, Result, Root, user_names};
 
 /// Words that are commands, now or soon; no program may be named so.
@@ -61,7 +62,7 @@ impl Program {
     ///
     /// There is no such program; the line has names that are close.
     pub fn find(root: &Root, cwd: &Path, wanted: &str) -> Result<Program> {
-        if wanted.ends_with(".rs") || wanted.contains('/') {
+        if program_file::is_path(wanted) {
             return Program::file(root, cwd, wanted);
         }
         let names = names(root)?;
@@ -86,37 +87,8 @@ impl Program {
     }
 
     fn file(root: &Root, cwd: &Path, wanted: &str) -> Result<Program> {
-        let path = cwd.join(wanted);
-        if path.is_dir() {
-            return Err(Failure::new(format!(
-                "{wanted} is a folder; a program is one file FILE.rs"
-            )));
-        }
-        let path = match path.canonicalize() {
-            Ok(path) => path,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let stem = wanted.strip_suffix(".rs").unwrap_or_default();
-                let meant = if names(root)?.iter().any(|name| name == stem) {
-                    format!("did you mean {stem}? ")
-                } else {
-                    String::new()
-                };
-                return Err(Failure::new(format!(
-                    "there is no file {wanted}; {meant}a program is a name in demos/src/bin or a file FILE.rs"
-                )));
-            }
-            Err(error) => return Err(Failure::new(format!("cannot read {wanted}: {error}"))),
-        };
-        match path.file_stem().and_then(|stem| stem.to_str()) {
-            Some(stem) if path.extension().is_some_and(|ext| ext == "rs") => {
-                let name = stem.to_string();
-                is_program(&path, wanted)?;
-                Ok(Program::File { path, name })
-            }
-            _ => Err(Failure::new(format!(
-                "{wanted} is no Rust file; a program is one file FILE.rs"
-            ))),
-        }
+        let (path, name) = program_file::find(root, cwd, wanted, Ring::Kernel)?;
+        Ok(Program::File { path, name })
     }
 
     /// The name it goes by.
@@ -144,27 +116,6 @@ fn meant(root: &Root, cwd: &Path, wanted: &str, names: &[String]) -> String {
     match near(&word, names.iter().map(String::as_str).chain(commands)).as_slice() {
         [] => String::new(),
         close => format!("did you mean {}? ", close.join(" or ")),
-    }
-}
-
-/// Whether the file has what a program begins with; without, the linker would have the word.
-fn is_program(path: &Path, wanted: &str) -> Result<()> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::new(match error.kind() {
-            std::io::ErrorKind::InvalidData => {
-                format!("{wanted} is no text; a program is one file of Rust, FILE.rs")
-            }
-            _ => format!("cannot read {wanted}: {error}"),
-        })
-    })?;
-    match ["#![no_std]", "#![no_main]", "main!"]
-        .iter()
-        .find(|part| !text.contains(**part))
-    {
-        None => Ok(()),
-        Some(part) => Err(Failure::new(format!(
-            "{wanted} lacks {part}: a program begins with #![no_std], #![no_main], use ringo::prelude::*; and ringo::main!(main);"
-        ))),
     }
 }
 
@@ -246,17 +197,5 @@ mod tests {
                 "{wrong}"
             );
         }
-    }
-
-    #[test]
-    fn a_file_that_is_no_program() {
-        let root = Root::find().unwrap();
-        let line = Program::find(&root, root.path(), "Cargo.toml")
-            .unwrap_err()
-            .line;
-        assert_eq!(
-            line,
-            "Cargo.toml is no Rust file; a program is one file FILE.rs"
-        );
     }
 }

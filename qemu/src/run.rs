@@ -1,13 +1,14 @@
 //! `cargo run -- NAME` from the first check to the last figure.
 
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 
 use crate::builder::{self, BuildOptions};
 use crate::options::{MachineKind, RunArgs, RunOptions};
 use crate::program::Program;
 use crate::resolved::Resolved;
 use crate::say::say;
-use crate::user_build::{USER_PROGRAMS, user_programs_for};
+use crate::user_build::{USER_PROGRAMS, build_user_file, user_programs_for};
 use crate::{Disk, HostMachine, Input, Machine, Outcome, Output, Result, Root};
 use crate::{accel, cpu_models, install, net, report, sys, usage};
 
@@ -20,6 +21,7 @@ pub fn run(args: &RunArgs) -> Result<u8> {
     let (options, args) = (&args.options, &args.args);
     let job = Job {
         program,
+        user_file: None,
         options,
         resolved,
         args,
@@ -35,6 +37,8 @@ pub fn run(args: &RunArgs) -> Result<u8> {
 pub struct Job<'a> {
     /// What is built.
     pub program: Program,
+    /// A ring-3 program in a file of the user's own, and its name: the machine gets it beside the project's.
+    pub user_file: Option<(PathBuf, String)>,
     /// As they are typed.
     pub options: &'a RunOptions,
     /// What they come to.
@@ -79,7 +83,7 @@ impl Job<'_> {
         };
         let how = self.build_options();
         let kernel = builder::build_program(root, &self.program, false, &how)?;
-        let user_programs = user_programs_for(root, &kernel, &[USER_PROGRAMS], &how)?;
+        let user_programs = self.user_programs(root, &kernel, &how)?;
         let mut machine = Machine::new(kernel, self.program.name());
         machine.user_programs = user_programs;
         machine.smp = resolved.smp;
@@ -110,6 +114,22 @@ impl Job<'_> {
         machine.run()
     }
 
+    /// A file's comes in the place of another one of its name.
+    fn user_programs(
+        &self,
+        root: &Root,
+        kernel: &Path,
+        how: &BuildOptions,
+    ) -> Result<Vec<(String, PathBuf)>> {
+        let mut all = user_programs_for(root, kernel, &[USER_PROGRAMS], how)?;
+        if let Some((file, name)) = &self.user_file {
+            let elf = build_user_file(root, file, name, how)?;
+            all.retain(|(other, _)| other != name);
+            all.push((name.clone(), elf));
+        }
+        Ok(all)
+    }
+
     fn on_host(&self, root: &Root) -> Result<Outcome> {
         let (options, resolved) = (self.options, &self.resolved);
         if let meaningless @ [_, ..] = options.meaningless().as_slice() {
@@ -138,7 +158,7 @@ impl Job<'_> {
 }
 
 /// `RINGO_EVENTS=FILE` writes the scheduler's events into a file, one a line.
-fn event_log() -> Option<std::path::PathBuf> {
+fn event_log() -> Option<PathBuf> {
     let file = std::env::var_os("RINGO_EVENTS")?;
     (!file.is_empty()).then(|| file.into())
 }

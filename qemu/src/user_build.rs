@@ -1,8 +1,11 @@
 //! Builds ring-3 programs: all binaries of a package, each one static ELF.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::builder::{self, BuildOptions, TARGET, Wanted, bare_rustflags};
+use crate::file_program::{FilePackage, generate};
+use crate::program_file::Ring;
 use crate::symbols::Symbols;
 use crate::{Result, Root};
 
@@ -29,18 +32,48 @@ pub fn build_user(
     options: &BuildOptions,
 ) -> Result<Vec<(String, PathBuf)>> {
     let mut command = builder::cargo(root);
-    command.args(["-p", package, "--bins", "--target", TARGET]);
-    command.arg("--target-dir").arg(root.user_target());
+    command.args(["-p", package, "--bins"]);
+    let mut built = user_build(root, command, None, options)?;
+    built.sort();
+    Ok(built)
+}
+
+/// Builds the program in a file of the user's own.
+///
+/// # Errors
+///
+/// As [`build_user`].
+pub fn build_user_file(
+    root: &Root,
+    file: &Path,
+    name: &str,
+    options: &BuildOptions,
+) -> Result<PathBuf> {
+    let FilePackage { manifest, bin } = generate(root, file, name, Ring::User)?;
+    let mut command = builder::cargo(root);
+    command.arg("--manifest-path").arg(manifest);
+    command.args(["--bin", &bin]);
+    let built = user_build(root, command, Some(&bin), options)?.pop();
+    let (_, path) = built.ok_or_else(|| builder::no_executable(&bin))?;
+    Ok(path)
+}
+
+fn user_build(
+    root: &Root,
+    mut command: Command,
+    bin: Option<&str>,
+    options: &BuildOptions,
+) -> Result<Vec<(String, PathBuf)>> {
+    command.args(["--target", TARGET, "--target-dir"]);
+    command.arg(root.user_target());
     let flags = user_rustflags(root.path()).join("\x1f");
     command.env("CARGO_ENCODED_RUSTFLAGS", flags);
     let wanted = Wanted {
-        bin: None,
-        shown: "ring-3 programs",
+        bin,
+        shown: bin.unwrap_or("the programs of ring 3"),
         place: "the machine",
     };
-    let mut built = builder::build(command, &wanted, options)?;
-    built.sort();
-    Ok(built)
+    builder::build(command, &wanted, options)
 }
 
 /// Whether `kernel` starts ring-3 programs.

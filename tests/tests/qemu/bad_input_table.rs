@@ -293,4 +293,14 @@ pub const WRONG: &[(&str, &[&str], &[&str])] = &[
         &["exec", "--frobnicate", "hello"],
         &["there is no option --frobnicate", "exec --help"],
     ),
+    (
+        "a file of ring 0 for ring 3",
+        &["exec", "demos/src/bin/hello.rs"],
+        &["a program of ring 0: `cargo run -- demos/src/bin/hello.rs`"],
+    ),
+    (
+        "a file of ring 3 for ring 0",
+        &["userspace/programs/src/bin/hello.rs"],
+        &["a program of ring 3: `cargo run -- exec userspace/"],
+    ),
 ];
