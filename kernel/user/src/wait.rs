@@ -38,7 +38,12 @@ impl Closing {
     pub fn close(&self, stop: &Stop) {
         self.closed.store(true, Release);
         // One step, as `Wait::on` is: if this is the earlier one, that sees `closed`.
-        if self.waiting.fetch_add(0, AcqRel) != 0 {
+        let waiting = if mutant("close_loads") {
+            self.waiting.load(Acquire)
+        } else {
+            self.waiting.fetch_add(0, AcqRel)
+        };
+        if waiting != 0 {
             stop.nudge_all()
         }
     }
@@ -128,6 +133,9 @@ impl<'a> Wait<'a> {
     ) -> Result<R, Error> {
         loop {
             self.waits.sleeper.begin();
+            if mutant("wait_looks_first") {
+                self.look()?
+            }
             let mut guard = lock.lock();
             if let Some((result, woken)) = attempt(&mut guard) {
                 drop(guard);

@@ -320,6 +320,22 @@ pub const MUTANTS: &[Mutant] = &[
         "timer::stop_and_reset_against_fire",
         "timers that fire later",
     ),
+    ("begin_relaxed", "futex::wait_against_stop", DEADLOCK),
+    ("nudge_relaxed", "futex::wait_against_stop", DEADLOCK),
+    ("park_over_nudge", "futex::wait_against_stop", DEADLOCK),
+    ("park_unlocks_first", "futex::wait_against_wake", DEADLOCK),
+    ("futex_loads_unlocked", "futex::wait_against_wake", DEADLOCK),
+    (
+        "wait_ignores_stop",
+        "wait::threads_come_and_go_while_it_stops",
+        DEADLOCK,
+    ),
+    (
+        "wait_looks_first",
+        "wait::the_other_one_is_served",
+        DEADLOCK,
+    ),
+    ("close_loads", "wait::wait_against_close", DEADLOCK),
     (
         "publish_relaxed",
         "virtqueue::kick_with_event_index",
