@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 /// Longest line that can get a name.
-const LINE_LIMIT: usize = 200;
+const LINE_LIMIT: usize = 300;
 /// Where the kernel's 2 GiB begin.
 const KERNEL: u64 = 0xffff_ffff_8000_0000;
 /// Where what ring 3 can have ends.

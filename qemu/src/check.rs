@@ -81,6 +81,8 @@ fn commands(root: &Root) -> Vec<(&'static str, Command)> {
         .args(quiet)
         .args(["--workspace", "--no-deps", "--target-dir"])
         .arg(root.target());
+    // Some of its programs have names that demos have; they are documented as what they are below.
+    doc.args(["--exclude", USER_PROGRAMS]);
     doc.env("RUSTDOCFLAGS", "-D warnings");
 
     let mut kernel_clippy = for_kernel(root, "clippy");
