@@ -24,15 +24,11 @@ pub fn read(ctx: &Ctx<'_>, handle: u64, address: u64, bytes: u64) -> Result<u64,
     if n != 0 {
         ctx.memory.check_out(address, n)?;
     }
-    if let Object::File(file) = &entry.object {
-        let next = file.next(n as usize);
-        ctx.copy_out(address, next)?;
-        return Ok(next.len() as u64);
-    }
     with_buffer(ctx, n, |buffer| {
         let wait = ctx.wait_on(&entry, WaitReason::IoWait);
         let n = match &entry.object {
             Object::Null => 0,
+            Object::File(file) => file.read(buffer)?,
             Object::Input(input) => input.read(wait, buffer)?,
             Object::PipeRead(end) => end.read(wait, buffer)?,
             Object::Stream(_) if buffer.is_empty() => 0,
@@ -79,7 +75,7 @@ pub fn open(ctx: &Ctx<'_>, name: u64, bytes: u64) -> Result<u64, Error> {
     let found = with_buffer(ctx, bytes, |buffer| {
         ctx.copy_in(name, buffer)?;
         let name = core::str::from_utf8(buffer).map_err(|_| Error::NotFound)?;
-        ctx.services.files.open(name).ok_or(Error::NotFound)
+        ctx.services.files.open_pieces(name).ok_or(Error::NotFound)
     })?;
     let file = Object::File(Arc::new(File::new(found)));
     ctx.handles.insert(file).map(u64::from)

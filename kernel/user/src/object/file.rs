@@ -1,34 +1,42 @@
-//! Files that are open: their bytes, and how far they were read by whoever shares the handle.
+//! Files that are open: how far they were read by whoever shares the handle.
 
-use crate::files::Bytes;
+use crate::files::Pieces;
+use abi::Error;
+use alloc::sync::Arc;
 use base::{Rank, SpinLock};
 
 /// A file that was opened.
 pub struct File {
-    bytes: Bytes,
-    position: SpinLock<usize>,
+    pieces: Arc<dyn Pieces>,
+    position: SpinLock<u64>,
 }
 
 impl File {
     /// A file that is read from its first byte on.
-    pub fn new(bytes: Bytes) -> File {
+    pub fn new(pieces: Arc<dyn Pieces>) -> File {
         File {
-            bytes,
+            pieces,
             position: SpinLock::new(Rank::Channel, 0),
         }
     }
 
     /// Its size in bytes.
     pub fn size(&self) -> u64 {
-        (*self.bytes).as_ref().len() as u64
+        self.pieces.size()
     }
 
-    /// The next bytes, at most `most` of them: they are read. None at the end.
-    pub fn next(&self, most: usize) -> &[u8] {
-        let bytes = (*self.bytes).as_ref();
+    /// Reads the next bytes; how many, 0 at the end. May take as long as the disk does.
+    ///
+    /// # Errors
+    /// `Disk`: they count as read.
+    pub fn read(&self, to: &mut [u8]) -> Result<usize, Error> {
         let mut position = self.position.lock();
         let begin = *position;
-        *position += most.min(bytes.len() - begin);
-        &bytes[begin..*position]
+        let left = self.size() - begin;
+        let n = left.min(to.len() as u64);
+        *position += n;
+        drop(position);
+        self.pieces.read_at(begin, &mut to[..n as usize])?;
+        Ok(n as usize)
     }
 }
