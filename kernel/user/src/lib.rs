@@ -2,6 +2,10 @@
 //!
 //! | question | file |
 //! |---|---|
+//! | what a process is, how it begins and ends | `process.rs` `system.rs` |
+//! | what a thread is: in and out of ring 3 | `thread.rs` |
+//! | which call does what | `table.rs` |
+//! | why a process has ended, in words | `reason.rs` |
 //! | what a process has mapped, what becomes of a page that is touched, how the kernel copies | `space.rs` |
 //! | what of a file is a program | `elf.rs` |
 //! | what of it is the machine's | `machine.rs` |
@@ -36,10 +40,22 @@ pub mod machine;
 pub mod memory;
 #[cfg(not(ringo_loom))]
 pub mod object;
+#[cfg(not(any(ringo_kernel, ringo_loom)))]
+pub mod process;
+#[cfg(all(test, not(ringo_loom)))]
+mod process_tests;
+#[cfg(not(any(ringo_kernel, ringo_loom)))]
+pub mod reason;
 pub mod sleeper;
 #[cfg(not(any(ringo_kernel, ringo_loom)))]
 pub mod space;
 pub mod stop;
+#[cfg(not(any(ringo_kernel, ringo_loom)))]
+pub mod system;
+#[cfg(not(any(ringo_kernel, ringo_loom)))]
+pub mod table;
 #[cfg(all(test, not(ringo_loom)))]
 mod testing;
+#[cfg(not(any(ringo_kernel, ringo_loom)))]
+pub mod thread;
 pub mod wait;

@@ -4,7 +4,7 @@
 use crate::machine::{self, PAGE};
 use abi::Error;
 use alloc::sync::Arc;
-use core::sync::atomic::{AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 /// Memory of a process at most, in bytes; on a small machine a quarter of that one's.
 pub const PROCESS_BYTES: u64 = 64 << 20;
@@ -76,6 +76,8 @@ pub struct Job {
     pub threads: Counter,
     /// Pages of all of them.
     pages: Counter,
+    /// No process begins in it any more.
+    closed: AtomicBool,
 }
 
 impl Job {
@@ -85,7 +87,22 @@ impl Job {
             processes: Counter::new(PROCESSES),
             threads: Counter::new(JOB_THREADS),
             pages: Counter::new(machine::total_frames() / 2),
+            closed: AtomicBool::new(false),
         })
+    }
+
+    /// Pages of all of its processes.
+    pub fn pages_used(&self) -> u64 {
+        self.pages.used()
+    }
+
+    /// It is over: no process begins in it any more. Under the lock that [`Job::is_closed`] is asked under.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Relaxed)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Relaxed)
     }
 }
 
@@ -162,6 +179,7 @@ mod tests {
             processes: Counter::new(1),
             threads: Counter::new(1),
             pages: Counter::new(5),
+            closed: AtomicBool::new(false),
         });
         let (a, b) = (
             PageAccount::with_limit(job.clone(), 4),

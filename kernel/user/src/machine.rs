@@ -13,5 +13,19 @@ mod imp;
 
 pub use imp::*;
 
+use crate::object::shm::Frames;
+
 /// Bytes of a page, and of a page frame.
 pub const PAGE: u64 = abi::PAGE_BYTES;
+
+/// Frames for memory that processes share.
+pub const SHARED: Frames = Frames {
+    alloc_zeroed: || {
+        let frame = alloc_frame()?;
+        // SAFETY: just allocated, and a page long.
+        unsafe { frame_bytes(frame).write_bytes(0, PAGE as usize) };
+        Some(frame)
+    },
+    // SAFETY: who shares it holds it until it is out of his tables, and forgotten.
+    free: |frame| unsafe { free_frame(frame) },
+};

@@ -22,6 +22,7 @@ mod copy;
 mod tests;
 mod unmap;
 
+use crate::files::Bytes;
 use crate::limits::{self, PageAccount};
 use crate::machine::{self, PAGE, Tables, USER_BASE, USER_END};
 use abi::Error;
@@ -30,9 +31,6 @@ use areas::{Area, Areas, Kind};
 use base::lock::{Rank, SpinLock};
 
 pub use crate::machine::Access;
-
-/// Bytes of a file that is mapped: of the boot module, or read from somewhere.
-pub type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// Memory that several processes may have mapped. Its frames are whole, and stay for as long as it does.
 pub trait SharedFrames: Send + Sync {

@@ -51,6 +51,11 @@ pub fn has_frames(n: u64) -> bool {
     mem::frames::free_frames() > reserve().saturating_add(n)
 }
 
+/// Runs a thread in ring 3 until something happens. On its goroutine, with no guard held.
+pub fn run(ctx: &mut UserContext, tables: &Tables) -> UserExit {
+    ctx.run(&tables.0)
+}
+
 /// Page tables of one address space.
 pub struct Tables(bare::Space);
 
@@ -58,11 +63,6 @@ impl Tables {
     /// Empty ones; None: no memory.
     pub fn new() -> Option<Tables> {
         bare::Space::new(&mut alloc_frame).ok().map(Tables)
-    }
-
-    /// What a thread runs in.
-    pub fn space(&self) -> &bare::Space {
-        &self.0
     }
 
     /// Maps a page; false: no memory for a table.

@@ -1,6 +1,7 @@
 //! The areas of a space: plain bookkeeping, under its lock.
 
-use super::{Access, Bytes, Denied, SharedFrames};
+use super::{Access, Denied, SharedFrames};
+use crate::files::Bytes;
 use crate::limits;
 use crate::machine::PAGE;
 use abi::Error;

@@ -56,6 +56,18 @@ pub struct UserContext {
     stop: AtomicU32,
 }
 
+/// Runs a thread until something happens.
+pub fn run(ctx: &mut UserContext, tables: &Tables) -> UserExit {
+    loop {
+        if ctx.stop.load(SeqCst) != 0 {
+            return UserExit::Stopped;
+        }
+        if let Err(exit) = ctx.step(tables) {
+            return exit;
+        }
+    }
+}
+
 impl UserContext {
     /// A thread that begins at `entry`.
     pub fn new(entry: u64, stack_top: u64, args: [u64; 2]) -> UserContext {
@@ -100,18 +112,6 @@ impl UserContext {
         &self.stop
     }
 
-    /// Runs until something happens.
-    pub fn run(&mut self, tables: &Tables) -> UserExit {
-        loop {
-            if self.stop.load(SeqCst) != 0 {
-                return UserExit::Stopped;
-            }
-            if let Err(exit) = self.step(tables) {
-                return exit;
-            }
-        }
-    }
-
     fn step(&mut self, tables: &Tables) -> Result<(), UserExit> {
         let mut w = [0; 6];
         for (i, word) in w.iter_mut().enumerate() {
@@ -125,7 +125,7 @@ impl UserContext {
                 if w[1] >= abi::QUICK_CALLS {
                     return Err(UserExit::Syscall);
                 }
-                self.answer = self.tag as i64
+                self.answer = crate::thread::answer_quick(self.tag, w[1])
             }
             op::STORE => store(tables, w[1], w[2])?,
             op::STORE_ANSWER => store(tables, w[1], self.answer as u64)?,
@@ -155,7 +155,9 @@ fn exception(vector: u8, error_code: u64, address: u64) -> UserExit {
 
 /// Where a word lies, or the fault.
 fn word(tables: &Tables, address: u64, write: bool) -> Result<*mut u64, UserExit> {
-    assert!(address.is_multiple_of(8));
+    if !address.is_multiple_of(8) {
+        return Err(exception(17, 0, 0));
+    }
     let code = 4 | if write { 2 } else { 0 };
     if address >= USER_END {
         return Err(exception(14, code, address));
