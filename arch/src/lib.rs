@@ -50,6 +50,10 @@ pub const PENDING_DEVICE: u32 = 4;
 /// `pending` bit: a fault point wants the running G to lose its CPU at the next safe point.
 pub const PENDING_PREEMPT: u32 = 8;
 
+/// System calls from ring 3 with numbers below this are answered on the spot, by the upcall `syscall`; all others come out of
+/// `bare::UserContext::run`.
+pub const QUICK_CALLS: u64 = 16;
+
 /// How the machine is left. The value goes to the `isa-debug-exit` device; QEMU's status is twice that plus one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

@@ -1,4 +1,4 @@
-//! The way up: the five functions that the machine layer calls in the kernel above it.
+//! The way up: the four functions that the machine layer calls in the kernel above it.
 //!
 //! `arch` knows nobody, so the kernel leaves one table here at start-up, before interrupts are enabled and before the
 //! second CPU runs. The assembly entries call through it.
@@ -52,10 +52,9 @@ pub struct Upcalls {
     /// Work is pending and the current G may be interrupted. Runs on the G's stack with `preempt_count` raised to at
     /// least 1 and interrupts enabled; called by the trampoline of the injected call and by the drop of the last guard.
     pub safe_point: extern "C" fn(),
-    /// A page fault that is no stack growth (ring 3 and its copies, later). Returns true if it was served.
-    pub page_fault: extern "C" fn(address: u64, error_code: u64, rip: u64) -> bool,
-    /// A system call from ring 3 (later).
-    pub syscall: extern "C" fn(number: u64, args: *const u64) -> i64,
+    /// A system call below [`QUICK_CALLS`](crate::QUICK_CALLS), from the thread whose tag is `bare::user_tag()`; its answer. Runs on
+    /// the thread's kernel stack with interrupts off. No floating point: MXCSR is the program's.
+    pub syscall: extern "C" fn(number: u64, a: u64, b: u64) -> i64,
     /// Non-maskable interrupt: the panicking CPU asks this one to say what it ran and to stop. Takes no lock.
     pub nmi: extern "C" fn(rip: u64, rsp: u64, rbp: u64),
     /// The end: report and stop the machine. Runs on an interrupt stack with interrupts disabled, takes no lock that
@@ -63,25 +62,23 @@ pub struct Upcalls {
     pub fatal: extern "C" fn(&Fatal) -> !,
 }
 
-struct Slot(UnsafeCell<Upcalls>);
+#[repr(transparent)]
+pub(crate) struct Slot(UnsafeCell<Upcalls>);
 // SAFETY: written once by `set_upcalls` while one CPU runs with interrupts disabled, read afterwards only.
 unsafe impl Sync for Slot {}
 
 extern "C" fn no_safe_point() {}
-extern "C" fn no_page_fault(_: u64, _: u64, _: u64) -> bool {
-    false
-}
-extern "C" fn no_syscall(_: u64, _: *const u64) -> i64 {
-    -38
+extern "C" fn no_syscall(_: u64, _: u64, _: u64) -> i64 {
+    -1
 }
 extern "C" fn no_nmi(_: u64, _: u64, _: u64) {}
 extern "C" fn no_fatal(_: &Fatal) -> ! {
     crate::exit(crate::ExitCode::FatalTwice)
 }
 
-static UPCALLS: Slot = Slot(UnsafeCell::new(Upcalls {
+/// The system call's entry calls through it.
+pub(crate) static UPCALLS: Slot = Slot(UnsafeCell::new(Upcalls {
     safe_point: no_safe_point,
-    page_fault: no_page_fault,
     syscall: no_syscall,
     nmi: no_nmi,
     fatal: no_fatal,

@@ -26,6 +26,10 @@ pub use super::step::{
     TRAP_FLAG, step_all, step_at, step_interrupts, step_off, step_on, stepped, steps,
 };
 pub use super::trap::{VECTOR_DEVICE_FIRST, VECTOR_DEVICE_LAST, triple_fault};
+pub use super::user::{
+    Access, Space, USER_BASE, USER_END, UserContext, UserExit, step_syscalls, user_tag,
+    with_bare_syscall,
+};
 
 /// Physical memory: RAM and the first 4 GiB.
 pub const DIRECT_BASE: u64 = 0xffff_8000_0000_0000;
@@ -72,6 +76,7 @@ pub unsafe fn init_bsp() {
         PortWriteOnly::<u8>::new(0x21).write(0xff);
         PortWriteOnly::<u8>::new(0xa1).write(0xff);
         features::enable();
+        super::user::init_cpu();
     }
     debug_assert!(!irq::irqs_enabled());
     fence::init_fences();

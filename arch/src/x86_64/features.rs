@@ -3,7 +3,7 @@
 use raw_cpuid::CpuId;
 use x86_64::registers::control::{Cr4, Cr4Flags};
 
-/// SMEP: the kernel never executes a user page. UMIP: user code cannot read descriptor table addresses. (CR0.WP, EFER.NXE
+/// SMEP, SMAP: the kernel never executes a page of ring 3, nor reads or writes one by its address there. UMIP: user code cannot read descriptor table addresses. (CR0.WP, EFER.NXE
 /// and the SSE bits are set by the boot code; OSXSAVE stays 0, so there is no AVX and FXSAVE is the whole state.)
 ///
 /// # Safety
@@ -18,6 +18,7 @@ pub unsafe fn enable() {
         Cr4Flags::SUPERVISOR_MODE_EXECUTION_PROTECTION,
         has.has_smep(),
     );
+    flags.set(Cr4Flags::SUPERVISOR_MODE_ACCESS_PREVENTION, has.has_smap());
     flags.set(Cr4Flags::USER_MODE_INSTRUCTION_PREVENTION, has.has_umip());
     // SAFETY: only bits that this CPU has, see above.
     unsafe { Cr4::update(|f| f.insert(flags)) };

@@ -14,6 +14,7 @@
 //! | `entropy` | chance |
 //! | `acpi`, `platform`, `smp` | which CPUs and clocks there are, starting the CPUs |
 //! | `pci`, `pci_scan` | configuration space, registers of devices |
+//! | `user` | **ring 3**: in and out, address spaces |
 //! | `irq`, `lock` | the interrupt flag, a spin lock for devices |
 //! | `serial`, `control`, `exit` | console, control channel, end |
 //! | `mem.S` | memcpy and friends |
@@ -49,6 +50,7 @@ mod switch;
 mod timer;
 mod trap;
 mod tsc;
+mod user;
 
 core::arch::global_asm!(include_str!("mem.S"));
 

@@ -22,15 +22,22 @@ global_asm!(r#"
 nmi_entry:                               // on its own IST stack: rip cs rflags rsp ss
   push rax
   push rcx
-  mov rax, gs:[{LAST_VECTORS}]
-  shl rax, 8
-  or rax, 2
-  mov gs:[{LAST_VECTORS}], rax
+  push rdx
+  mov ecx, {GS_BASE}
+  rdmsr
+  test edx, edx                          // whose GS base is it? (I-USERGS of user/enter.rs)
+  js 2f
+  swapgs                                 // and never back: an NMI is the end, whoever sent it
+2: pop rdx
   cmp byte ptr [rip + {STOPPING}], 0
   je 1f
   cld
   fninit
   ldmxcsr [rip + mxcsr_default]
+  mov rax, gs:[{LAST_VECTORS}]
+  shl rax, 8
+  or rax, 2
+  mov gs:[{LAST_VECTORS}], rax
   mov rdi, [rsp + 16]
   mov rsi, [rsp + 40]
   mov rdx, rbp
@@ -44,7 +51,7 @@ nmi_entry:                               // on its own IST stack: rip cs rflags 
   push 2
   jmp exception_entry
 .text
-"#, LAST_VECTORS = const offset_of!(Cpu, last_vectors), STOPPING = sym STOPPING, stop_here = sym stop_here);
+"#, LAST_VECTORS = const offset_of!(Cpu, last_vectors), GS_BASE = const super::percpu::MSR_GS_BASE, STOPPING = sym STOPPING, stop_here = sym stop_here);
 
 /// The machine is ending: whoever holds a lock may have been stopped.
 pub fn is_ending() -> bool {

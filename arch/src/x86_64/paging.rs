@@ -18,12 +18,14 @@ use core::sync::atomic::{AtomicU64, Ordering::*};
 
 pub const P: u64 = 1;
 pub const W: u64 = 2;
+/// Ring 3 may use it (SDM vol. 3, 4.6).
+pub const U: u64 = 4;
 const PWT_PCD: u64 = 0x18;
-const A: u64 = 0x20;
-const D: u64 = 0x40;
+pub const A: u64 = 0x20;
+pub const D: u64 = 0x40;
 const LARGE: u64 = 0x80;
 pub const NX: u64 = 1 << 63;
-const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
+pub const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 const MIB2: u64 = 2 << 20;
 const GIB: u64 = 1 << 30;
 const GIB4: u64 = 4 * GIB;
@@ -78,7 +80,8 @@ pub fn boot_stack_guard_address() -> u64 {
     &raw const boot_stack_guard as u64
 }
 
-fn zeroed(frames: FrameSource) -> Result<u64, NoFrames> {
+/// A frame full of zeroes.
+pub fn zeroed(frames: FrameSource) -> Result<u64, NoFrames> {
     let frame = frames().ok_or(NoFrames)?;
     // SAFETY: the source hands over a frame that nobody else uses, inside the direct map.
     unsafe { direct(frame).write_bytes(0, 4096) };
@@ -93,6 +96,28 @@ unsafe fn entry(
     root: u64,
     virt: u64,
     level: u32,
+    frames: FrameSource,
+) -> Result<*mut u64, NoFrames> {
+    // SAFETY: the caller's.
+    unsafe { entry_under(root, virt, level, P | W, frames) }
+}
+
+/// The level 1 entry for an address of ring 3, tables created that let ring 3 through.
+///
+/// # Safety
+/// As for [`entry`].
+pub unsafe fn user_entry(root: u64, virt: u64, frames: FrameSource) -> Result<*mut u64, NoFrames> {
+    // SAFETY: the caller's.
+    unsafe { entry_under(root, virt, 1, P | W | U, frames) }
+}
+
+/// # Safety
+/// As for [`entry`].
+unsafe fn entry_under(
+    root: u64,
+    virt: u64,
+    level: u32,
+    table_bits: u64,
     frames: FrameSource,
 ) -> Result<*mut u64, NoFrames> {
     let (mut table, mut at) = (root, 4);
@@ -110,7 +135,7 @@ unsafe fn entry(
             "a 2 MiB page lies where a table is needed"
         );
         if e & P == 0 {
-            e = zeroed(frames)? | P | W;
+            e = zeroed(frames)? | table_bits;
             // SAFETY: as above; the new table is complete before it is linked.
             unsafe { slot.write_volatile(e) };
         }

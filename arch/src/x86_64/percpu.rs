@@ -12,9 +12,12 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering:
 /// Pages that the reserve of one CPU holds at most: the largest stack slot (1 MiB) less its top page.
 pub const RESERVE_MAX: usize = 255;
 
+/// IA32_GS_BASE (SDM vol. 4, 2.1).
+pub const MSR_GS_BASE: u32 = 0xc000_0101;
+
 /// One CPU's own data. Fields named in assembly are given by `offset_of!`; the atomics exist because interrupt handlers of
 /// the same CPU change them, and because others read the counters. No field is written by another CPU once this one runs,
-/// but for the words that begin periodic steps (`step.rs`).
+/// but for the words that begin periodic steps (`step.rs`) and `flush_wanted`.
 #[repr(C, align(64))]
 pub struct Cpu {
     /// Address of this block.
@@ -38,10 +41,19 @@ pub struct Cpu {
     pub apic_id: AtomicU32,
     /// Fatal reports begun on this CPU; the second one ends the machine at once.
     pub in_fatal: AtomicU32,
-    /// Page faults inside the slow path of the page fault; more than one is fatal.
-    pub in_page_fault: AtomicU32,
     /// Top of the stack on which fatal reports run.
     pub fatal_top: AtomicUsize,
+    /// Where the kernel stack of the ring-3 thread that runs here begins again when it comes back; the word there is its context's
+    /// address. And its own RSP, for a moment (user/enter.rs).
+    pub entry_rsp: AtomicUsize,
+    pub user_rsp: AtomicUsize,
+    /// Address space in CR3, 0: the kernel's own (user/space.rs, I-HOLD).
+    pub space: AtomicUsize,
+    /// Context whose x87 registers are in this CPU (user/enter.rs, I-FPU).
+    pub user_fpu: AtomicUsize,
+    /// How often others want this CPU to forget what it remembers of page tables, which they count, and how often it has.
+    pub flush_wanted: AtomicU64,
+    pub flush_done: AtomicU64,
     /// Single steps: `step.rs`. RFLAGS of the trampoline of injected calls go with them.
     pub stepping: AtomicU32,
     pub tramp_rflags: AtomicU32,
@@ -80,8 +92,13 @@ impl Cpu {
         id: AtomicU32::new(0),
         apic_id: AtomicU32::new(0),
         in_fatal: AtomicU32::new(0),
-        in_page_fault: AtomicU32::new(0),
         fatal_top: AtomicUsize::new(0),
+        entry_rsp: AtomicUsize::new(0),
+        user_rsp: AtomicUsize::new(0),
+        space: AtomicUsize::new(0),
+        user_fpu: AtomicUsize::new(0),
+        flush_wanted: AtomicU64::new(0),
+        flush_done: AtomicU64::new(0),
         n_interrupts: AtomicU64::new(0),
         n_injected: AtomicU64::new(0),
         n_safe_points: AtomicU64::new(0),

@@ -110,7 +110,7 @@ pub fn interrupted_rip(return_address: usize, sp: usize) -> Option<usize> {
         .then(|| unsafe { *((sp + 512 + 15 * 8) as *const usize) })
 }
 
-extern "C" fn safe_point() {
+pub(super) extern "C" fn safe_point() {
     count!(n_safe_points);
     (crate::upcalls::upcalls().safe_point)()
 }
@@ -206,6 +206,8 @@ global_asm!(r#"
 // In: IST stack = rcx rax | rip cs rflags rsp ss at [rsp+16]
 .global irq_try
 irq_try:
+  test byte ptr [rsp + 24], 3            // its CS: ring 3?
+  jnz irq_user
   cmp dword ptr gs:[{COUNT}], 0
   jne irq_out
   test dword ptr [rsp + 32], 0x200       // IF of the interrupted code
@@ -220,6 +222,7 @@ irq_try:
   inc qword ptr gs:[{N_INJECTED}]
   unless_bug 3, sub rax, 128
   and rax, -16
+irq_inject:
   mov rcx, [rsp + 48]
   mov [rax - 8], rcx                     // ss
   mov rcx, [rsp + 40]
@@ -254,12 +257,19 @@ irq_try:
   mov ecx, gs:[{TRAMP_RFLAGS}]             // IF; and TF, if this CPU steps
   mov [rsp + 32], rcx
   mov [rsp + 40], rax
+  mov qword ptr [rsp + 24], 0x08         // in ring 0, wherever it was
+  mov qword ptr [rsp + 48], 0x10
 .global irq_try_end
 irq_try_end:
 irq_out:
   pop rcx
   pop rax
   iretq
+irq_user:                                // ring 3 is always preemptible: the frame lies where it came from (user/enter.rs)
+  mov rax, gs:[{ENTRY_RSP}]
+  inc dword ptr gs:[{COUNT}]
+  inc qword ptr gs:[{N_INJECTED}]
+  jmp irq_inject
 
 // On the G's stack, IF=1, count >= 1: further interrupts only set bits.
 .global ringo_inj_tramp
@@ -269,6 +279,7 @@ inj_tramp:
   unless_bug 2, fxsave64 [rsp]
   fninit                                 // the floating-point environment that the ABI promises to Rust
   ldmxcsr [rip + mxcsr_default]
+  mov qword ptr gs:[{USER_FPU}], 0       // I-FPU
 1:
   only_bug 5, inc dword ptr gs:[{COUNT}]
   call {safe_point}
@@ -279,7 +290,10 @@ inj_tramp:
   only_bug 5, dec dword ptr gs:[{COUNT}]
   jmp 1b
 2: dec dword ptr gs:[{COUNT}]
+  test byte ptr [rsp + {FRAME_CS}], 3
+  jnz user_resume
   unless_bug 2, fxrstor64 [rsp]
+  mov qword ptr gs:[{USER_FPU}], 0       // of whoever was interrupted in a call
   add rsp, 512
   pop r15
   pop r14
@@ -310,6 +324,8 @@ mxcsr_default: .long 0x1f80
     COUNT = const offset_of!(Cpu, count), PENDING = const offset_of!(Cpu, pending),
     LO = const offset_of!(Cpu, window_lo), HI = const offset_of!(Cpu, window_hi),
     TRAMP_RFLAGS = const offset_of!(Cpu, tramp_rflags),
+    ENTRY_RSP = const offset_of!(Cpu, entry_rsp), USER_FPU = const offset_of!(Cpu, user_fpu),
+    FRAME_CS = const 512 + 16 * 8,
     N_INJECTED = const offset_of!(Cpu, n_injected), safe_point = sym safe_point,
     BUGS = const cfg!(feature = "injection") as u32,
 );

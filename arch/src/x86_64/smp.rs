@@ -346,6 +346,7 @@ extern "C" fn ap_main(cpu: usize, place: usize) -> ! {
         percpu::attach(cpu, apic::id());
         trap::load_idt();
         features::enable();
+        super::user::init_cpu();
         apic::attach();
         apic::enable();
     }

@@ -32,6 +32,8 @@ global_asm!(r#"
 .section .text.ringo_stackfault,"ax",@progbits
 .global page_fault_entry
 page_fault_entry:
+  test byte ptr [rsp + 16], 3            // its CS: ring 3 has no stack of ours to grow
+  jnz 8f
   push rax
   push rcx
   push rdx                               // [rsp+24] error code, [rsp+32] rip
@@ -98,7 +100,8 @@ page_fault_entry:
 9: pop rdx
   pop rcx
   pop rax
-  jmp page_fault_slow
+8: push 14
+  jmp exception_entry
 
 .section .rodata.ringo_stackfault,"a",@progbits
 .balign 8

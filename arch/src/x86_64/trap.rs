@@ -5,13 +5,15 @@
 //!
 //! ```text
 //! vector      stub does                                              then
-//! 0x00-0x1f   uniform frame (TrapFrame)                              exception -> upcall fatal
+//! 0x00-0x1f   from ring 3: registers -> context (user/enter.rs)      back to its goroutine
+//!             else a uniform frame (TrapFrame)                       exception -> upcall fatal
 //! 0x01        a single step that a test asked for (step.rs)         else fatal
 //! 0x02        NMI: upcall nmi, halt (nmi.rs)
-//! 0x0e        page fault: stack growth in assembly (stackfault.rs)   else upcall page_fault, else fatal
+//! 0x0e        page fault: stack growth in assembly (stackfault.rs)   else fatal
 //! 0x20-0x2f   count only: spurious from the masked PICs, no EOI
 //! 0x40        EOI, pending |= TIMER                                  irq_try (preempt.rs)
 //! 0x41        EOI, pending |= RESCHED                                irq_try
+//! 0x42        EOI, forget page tables (user/space.rs)
 //! 0x50-0xef   EOI, pending |= DEVICE                                 irq_try
 //! others      EOI, count as unexpected; 0xff (APIC spurious): count only
 //! ```
@@ -29,6 +31,8 @@ use core::sync::atomic::Ordering::Relaxed;
 pub const VECTOR_TIMER: u8 = 0x40;
 /// Vector of the reschedule IPI.
 pub const VECTOR_RESCHED: u8 = 0x41;
+/// Vector of the interrupt that makes a CPU forget what it remembers of page tables.
+pub const VECTOR_SHOOT_DOWN: u8 = 0x42;
 /// First vector for devices (MSI-X).
 pub const VECTOR_DEVICE_FIRST: u8 = 0x50;
 /// Last vector for devices.
@@ -74,6 +78,8 @@ global_asm!(r#"
     jmp irq_timer
   .elseif \v == {RESCHED}
     jmp irq_resched
+  .elseif \v == {SHOOT_DOWN}
+    jmp irq_shoot_down
   .elseif \v >= {DEVICE_FIRST} && \v <= {DEVICE_LAST}
     jmp irq_device
   .elseif \v == 0xff || \v < 0x30
@@ -95,6 +101,10 @@ trap_stub 0x\high\low
 
 // RCX = vector; RAX, RCX saved.
 .macro irq_begin
+  test byte ptr [rsp + 24], 3            // its CS: ring 3?
+  jz 8f
+  swapgs                                 // I-USERGS (user/enter.rs)
+8:
   mov rax, gs:[{LAST_VECTORS}]
   shl rax, 8
   or rax, rcx
@@ -108,6 +118,15 @@ trap_stub 0x\high\low
 
 // A single step of a test (step.rs), or a debug exception that nobody asked for.
 debug_try_step:
+  test byte ptr [rsp + 24], 3
+  jnz debug_in_user
+  push rdx                               // whose GS base is it? (I-USERGS)
+  mov ecx, {GS_BASE}
+  rdmsr
+  test edx, edx
+  pop rdx
+  jns debug_in_entry
+debug_gs:
   cmp dword ptr gs:[{STEPPING}], 3
   je 4f
   cmp dword ptr gs:[{STEPPING}], 1
@@ -121,9 +140,7 @@ debug_try_step:
   or dword ptr gs:[{PENDING}], {PENDING_PREEMPT}
   jmp irq_try
 2: and qword ptr [rsp + 32], -257         // a frame from when this CPU stepped
-3: pop rcx
-  pop rax
-  iretq
+3: jmp irq_leave
 4: dec qword ptr gs:[{STEP_N}]             // periodic steps: the next interrupt?
   jnz 3b
   movabs rcx, 0x5851f42d4c957f2d         // Knuth, MMIX: the upper bits are good
@@ -138,11 +155,33 @@ debug_try_step:
   inc qword ptr gs:[{N_STEPS}]
   or dword ptr gs:[{PENDING}], {PENDING_PREEMPT}
   jmp irq_try
-1: pop rcx
+1: test byte ptr [rsp + 24], 3
+  jz 5f
+  swapgs                                 // `user_exception` does it again
+5: pop rcx
   pop rax
   push 0
   push 1
   jmp exception_entry
+debug_in_user:
+  swapgs
+  cmp dword ptr gs:[{STEPPING}], 2
+  je 1b                                  // nobody steps: the program has set the flag itself
+  jmp debug_gs
+debug_in_entry:                          // between ring 3 and the kernel: IF=0, so a step counts, and can inject nothing
+  swapgs
+  cmp dword ptr gs:[{STEPPING}], 1
+  jne 6f
+  mov rax, gs:[{STEP_N}]
+  inc rax
+  mov gs:[{STEP_N}], rax
+  cmp rax, gs:[{STEP_AT}]
+  jne 6f
+  or dword ptr gs:[{PENDING}], {PENDING_PREEMPT}
+6: swapgs
+  pop rcx
+  pop rax
+  iretq
 
 irq_timer:
   irq_begin
@@ -154,6 +193,10 @@ irq_resched:
   irq_eoi
   or dword ptr gs:[{PENDING}], {PENDING_RESCHED}
   jmp irq_try
+irq_shoot_down:
+  irq_begin
+  irq_eoi
+  jmp shoot_down_here
 irq_device:
   irq_begin
   irq_eoi
@@ -163,13 +206,16 @@ irq_unexpected:
   irq_begin
   irq_eoi
   inc qword ptr gs:[{N_UNEXPECTED}]
-  pop rcx
-  pop rax
-  iretq
+  jmp irq_leave
 irq_no_eoi:
   irq_begin
   inc qword ptr gs:[{N_UNEXPECTED}]
-  pop rcx
+.global irq_leave
+irq_leave:
+  test byte ptr [rsp + 24], 3
+  jz 1f
+  swapgs
+1: pop rcx
   pop rax
   iretq
 
@@ -194,7 +240,21 @@ irq_no_eoi:
 // [vector, error code, rip, cs, rflags, rsp, ss] on an IST stack. Reports run on this CPU's fatal stack, which has room.
 .global exception_entry
 exception_entry:
-  save_frame
+  test byte ptr [rsp + 24], 3
+  jz 1f
+  cmp qword ptr [rsp], 2                 // NMI, #DF and #MC are the machine's, wherever they come
+  je 1f
+  cmp qword ptr [rsp], 8
+  je 1f
+  cmp qword ptr [rsp], 18
+  jne user_exception
+1: save_frame
+  mov ecx, {GS_BASE}                     // whose GS base is it? (I-USERGS)
+  rdmsr
+  test edx, edx
+  js 2f
+  swapgs
+2:
   movzx ecx, byte ptr [rsp + {VECTOR}]
   mov rax, gs:[{LAST_VECTORS}]
   shl rax, 8
@@ -216,53 +276,9 @@ exception_report:
   call {exception_twice}
   ud2
 
-// A page fault that is no stack growth; vector recorded, registers as they were, error code on the stack.
-.global page_fault_slow
-page_fault_slow:
-  push 14
-  save_frame
-  inc dword ptr gs:[{IN_PAGE_FAULT}]
-  cmp dword ptr gs:[{IN_PAGE_FAULT}], 1
-  jne exception_report                   // the frame of the first one is gone: IST stacks do not nest
-  cmp dword ptr gs:[{IN_FATAL}], 0
-  jne exception_report
-  cld
-  mov rbx, rsp
-  sub rsp, 512
-  and rsp, -16
-  fxsave64 [rsp]
-  fninit
-  ldmxcsr [rip + mxcsr_default]
-  xor ebp, ebp
-  mov rdi, rbx
-  call {page_fault}
-  test al, al
-  jz 2f
-  fxrstor64 [rsp]
-  mov rsp, rbx
-  dec dword ptr gs:[{IN_PAGE_FAULT}]
-  pop rax
-  pop rcx
-  pop rdx
-  pop rbx
-  pop rsi
-  pop rdi
-  pop r8
-  pop r9
-  pop r10
-  pop r11
-  pop r12
-  pop r13
-  pop r14
-  pop r15
-  pop rbp
-  add rsp, 16
-  iretq
-2: mov rsp, rbx
-  jmp exception_report
 .text
 "#,
-    TIMER = const VECTOR_TIMER, RESCHED = const VECTOR_RESCHED,
+    TIMER = const VECTOR_TIMER, RESCHED = const VECTOR_RESCHED, SHOOT_DOWN = const VECTOR_SHOOT_DOWN,
     DEVICE_FIRST = const VECTOR_DEVICE_FIRST, DEVICE_LAST = const VECTOR_DEVICE_LAST,
     PENDING_TIMER = const PENDING_TIMER, PENDING_RESCHED = const PENDING_RESCHED, PENDING_DEVICE = const PENDING_DEVICE,
     STEPPING = const offset_of!(Cpu, stepping), STEP_N = const offset_of!(Cpu, step_n),
@@ -271,9 +287,9 @@ page_fault_slow:
     LAST_VECTORS = const offset_of!(Cpu, last_vectors), LAPIC = const offset_of!(Cpu, lapic),
     PENDING = const offset_of!(Cpu, pending), N_INTERRUPTS = const offset_of!(Cpu, n_interrupts),
     N_UNEXPECTED = const offset_of!(Cpu, n_unexpected), IN_FATAL = const offset_of!(Cpu, in_fatal),
-    IN_PAGE_FAULT = const offset_of!(Cpu, in_page_fault), FATAL_TOP = const offset_of!(Cpu, fatal_top),
-    VECTOR = const offset_of!(TrapFrame, vector),
-    exception = sym exception, exception_twice = sym exception_twice, page_fault = sym page_fault,
+    FATAL_TOP = const offset_of!(Cpu, fatal_top),
+    VECTOR = const offset_of!(TrapFrame, vector), GS_BASE = const super::percpu::MSR_GS_BASE,
+    exception = sym exception, exception_twice = sym exception_twice,
 );
 
 unsafe extern "C" {
@@ -322,11 +338,13 @@ pub unsafe fn build_idt() {
             14 => &raw const page_fault_entry as u64,
             _ => &raw const trap_stubs as u64 + 16 * vector as u64,
         };
-        // Present interrupt gate (IF=0), DPL 0, code selector 8 (SDM vol. 3, figure 6-8).
+        // Ring 3 may ask for a breakpoint, and for nothing else.
+        let dpl = if vector == 3 { 3 } else { 0 };
+        // Present interrupt gate (IF=0), code selector 8 (SDM vol. 3, figure 6-8).
         let low = handler & 0xffff
             | 8 << 16
             | (ist_of(vector) as u64) << 32
-            | 0x8e00 << 32
+            | (0x8e00 | dpl << 13) << 32
             | (handler >> 16 & 0xffff) << 48;
         // SAFETY: the only CPU writes it, before anybody loads it.
         unsafe { (*idt)[vector] = [low, handler >> 32] };
@@ -360,14 +378,6 @@ pub fn triple_fault() -> ! {
 
 fn cr2() -> u64 {
     x86_64::registers::control::Cr2::read_raw()
-}
-
-extern "C" fn page_fault(frame: &TrapFrame) -> bool {
-    let address = cr2();
-    if super::stackfault::in_window(address) {
-        return false;
-    }
-    (crate::upcalls::upcalls().page_fault)(address, frame.error_code, frame.rip)
 }
 
 extern "C" fn exception(frame: &TrapFrame) -> ! {

@@ -64,6 +64,8 @@ mod queues;
 mod reach;
 #[cfg(ringo_kernel)]
 mod regs;
+#[cfg(ringo_kernel)]
+mod ring3_bare;
 mod rwmutex;
 mod sched_fair;
 mod sched_life;
@@ -148,6 +150,8 @@ const AREAS: &[&[Test]] = &[
 
 fn tests() -> impl Iterator<Item = (&'static str, Run)> {
     let own = AREAS.iter().chain(BARE).copied().flatten();
+    #[cfg(ringo_kernel)]
+    let own = own.chain(ring3_bare::TESTS.iter().copied().flatten());
     let own = own.map(|&(name, f)| (name, Run::Answers(f)));
     own.chain(shared::tests().map(|(name, f)| (name, Run::Panics(f))))
 }

@@ -29,14 +29,14 @@ pub const TESTS: &[Test] = &[
 /// What a program can see of its CPU. `gpr`: rax rcx rdx rbx rbp rsi rdi r8 … r15; RCX counts the loop.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, PartialEq)]
-struct Seen {
-    gpr: [u64; 15],
-    rflags: u64,
+pub struct Seen {
+    pub gpr: [u64; 15],
+    pub rflags: u64,
     xmm: [[u64; 2]; 16],
     /// The 128 bytes below RSP.
     red: [u64; 16],
     /// x87 stack, 10 bytes each in 16.
-    st: [[u8; 16]; 8],
+    pub st: [[u8; 16]; 8],
     mxcsr: u32,
     control: u16,
     /// x87 status and tag words as they are with all eight registers in use.
@@ -44,10 +44,11 @@ struct Seen {
     rsp: u64,
 }
 
+/// Registers before and after.
 #[repr(C, align(16))]
-struct Frame {
-    before: Seen,
-    after: Seen,
+pub struct Frame {
+    pub before: Seen,
+    pub after: Seen,
 }
 
 const RCX: usize = 1;
@@ -57,7 +58,7 @@ const RCX: usize = 1;
 /// # Safety
 /// `frame` is valid; `before.rflags` has IF set, and TF only after `step_all`; the control words mask all exceptions.
 #[unsafe(naked)]
-unsafe extern "C" fn hold(frame: *mut Frame) {
+pub unsafe extern "C" fn hold(frame: *mut Frame) {
     naked_asm!(
         "push rbx", "push rbp", "push r12", "push r13", "push r14", "push r15",
         "push rdi",
@@ -124,7 +125,8 @@ unsafe extern "C" fn hold(frame: *mut Frame) {
 /// ID, AC, OF, DF, SF, ZF, AF, PF, CF.
 const FLAGS: u64 = 1 << 21 | 1 << 18 | 0xcd5;
 
-fn random_state(rng: &mut Rng, loops: u64) -> Seen {
+/// Registers full of chance; RCX is the length of a hold.
+pub fn random_state(rng: &mut Rng, loops: u64) -> Seen {
     let mut w = || rng.next_u64();
     let mut s = Seen {
         gpr: core::array::from_fn(|_| w()),
@@ -151,7 +153,7 @@ fn random_state(rng: &mut Rng, loops: u64) -> Seen {
 }
 
 /// Corruptions found, and rounds of each kind of goroutine.
-static CORRUPT: AtomicU64 = AtomicU64::new(0);
+pub static CORRUPT: AtomicU64 = AtomicU64::new(0);
 static ROUNDS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -162,7 +164,8 @@ fn corrupt(what: &str, want: u64, got: u64) {
     }
 }
 
-fn compare(frame: &mut Frame) {
+/// Counts what has changed.
+pub fn compare(frame: &mut Frame) {
     let (b, a) = (&mut frame.before, &frame.after);
     b.gpr[RCX] = 0;
     let names = [
@@ -278,7 +281,7 @@ fn sum(f: impl Fn(usize) -> u64) -> u64 {
 }
 
 /// Of all CPUs, by interrupts of any kind.
-fn injected() -> u64 {
+pub fn injected() -> u64 {
     sum(|cpu| bare_stats(cpu).injected)
 }
 

@@ -41,6 +41,7 @@ mod outside;
 mod programs;
 mod reach;
 mod regs;
+mod ring3_bare;
 mod served;
 mod shell;
 mod soak;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
     // The long ones first, so that nobody waits for them alone at the end.
     let cases = [
         regs::cases(),
+        ring3_bare::cases(),
         served::cases(),
         clients::cases(),
         loads::cases(),

@@ -1,0 +1,137 @@
+//! What CPUs remember of an address space: nothing of a page that was taken out, and nothing of a space that has ended.
+
+use super::{DATA, STACK_TOP, WRITE, World, code, frame};
+use crate::param::param;
+use crate::{Outcome, Test, ensure, figure};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use arch::bare::UserExit::{Exception, Stopped};
+use arch::bare::{UserContext, direct};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use ringo::prelude::*;
+
+pub const TESTS: &[Test] = &[("ring3_unmap_storm", unmap_storm), ("ring3_spaces", spaces)];
+
+/// The page that comes and goes.
+const PAGE: u64 = 0x70_0000;
+/// What is written into a frame when no CPU can reach it any more (code.rs, `reader`).
+const GONE: u64 = 0xdead_0000_0000;
+
+/// `rounds`: how often the page is taken out while threads on all CPUs read it. None sees what is written into its frame
+/// afterwards.
+fn unmap_storm() -> Outcome {
+    let rounds = param("rounds", 500);
+    crate::param::plant_bug();
+    let world = Arc::new(World::new(code::all()));
+    let page = |frame: u64| {
+        // SAFETY: a frame of ours.
+        unsafe { &*direct(frame).cast::<AtomicU64>() }
+    };
+    let done = Arc::new(AtomicBool::new(false));
+    let faults = Arc::new(AtomicU64::new(0));
+    let readers: Vec<_> = (0..num_cpu() + 1)
+        .map(|i| {
+            let (world, done, faults) = (world.clone(), done.clone(), faults.clone());
+            // Each counts in words of its own; the second one says what to read.
+            let data = DATA + 64 * i as u64;
+            world.word(8 * i + 1).store(PAGE, Relaxed);
+            let mut thread = Box::new(UserContext::new(
+                super::CODE + code::reader() as u64,
+                STACK_TOP - 8,
+                [data, 0],
+            ));
+            spawn(move || {
+                loop {
+                    match thread.run(world.space()) {
+                        Exception {
+                            vector: 14,
+                            address: PAGE,
+                            ..
+                        } => {
+                            faults.fetch_add(1, Relaxed);
+                            yield_now() // to whoever takes it out and puts it back
+                        }
+                        Stopped => {}
+                        other => return Err(format!("{other:?}: a page was reached that is gone")),
+                    }
+                    if done.load(Relaxed) {
+                        return Ok(());
+                    }
+                }
+            })
+        })
+        .collect();
+    let mut mapped = frame();
+    page(mapped).store(1, Relaxed);
+    world.map(PAGE, mapped, WRITE);
+    for round in 0..rounds {
+        if round % 16 == 0 {
+            yield_now() // the readers have a CPU too, where there is one
+        }
+        let next = frame();
+        page(next).store(1, Relaxed);
+        // SAFETY: this goroutine alone changes the space.
+        let taken = unsafe { world.space().unmap(PAGE) };
+        ensure!(
+            taken == Some(mapped),
+            "{taken:x?} was mapped, not {mapped:#x}"
+        );
+        world.space().shoot_down();
+        page(mapped).store(GONE, SeqCst);
+        world.map(PAGE, next, WRITE);
+        // SAFETY: unmapped, and forgotten by all.
+        unsafe { mem::frames::free(core::mem::replace(&mut mapped, next)) }
+    }
+    // SAFETY: as above. It stays out: who reads it now comes back.
+    let last = unsafe { world.space().unmap(PAGE) };
+    done.store(true, SeqCst);
+    world.space().shoot_down();
+    let results: Vec<_> = readers.into_iter().map(|reader| reader.join()).collect();
+    // SAFETY: as above.
+    last.into_iter()
+        .for_each(|frame| unsafe { mem::frames::free(frame) });
+    figure!("rounds", rounds);
+    figure!("faults", faults.load(Relaxed));
+    results.into_iter().collect::<Result<(), _>>()?;
+    let reads: u64 = (0..num_cpu() + 1)
+        .map(|i| world.word(8 * i).load(Relaxed))
+        .sum();
+    figure!("reads", reads);
+    ensure!(reads > rounds, "{reads} reads only");
+    Ok(())
+}
+
+/// `rounds` spaces made, run in and ended on each CPU, beside others that hold theirs; the memory comes back.
+fn spaces() -> Outcome {
+    let rounds = param("rounds", 500);
+    let one = |rounds| {
+        for _ in 0..rounds {
+            let world = World::new(code::all());
+            let (exit, _) = world.once(code::undefined());
+            if !matches!(exit, Exception { vector: 6, .. }) {
+                return Err(format!("{exit:?}"));
+            }
+            yield_now()
+        }
+        Ok(())
+    };
+    let all = |rounds| -> Outcome {
+        let programs: Vec<_> = (0..2 * num_cpu())
+            .map(|_| spawn(move || one(rounds)))
+            .collect();
+        programs.into_iter().try_for_each(|p| p.join())
+    };
+    all(10)?; // stacks and caches are there
+    let before = mem::frames::free_frames();
+    all(rounds)?;
+    let after = mem::frames::free_frames();
+    figure!("frames_before", before);
+    figure!("frames_after", after);
+    ensure!(
+        after + 64 * num_cpu() as u64 > before,
+        "{before} frames were free, {after} are"
+    );
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! An interrupt at each instruction of a program's calls: in ring 3, in the entry, in the kernel, on the way back.
+
+use super::{World, code};
+use crate::param::param;
+use crate::{Outcome, Test, ensure, figure};
+use arch::bare::UserExit::Syscall;
+use arch::bare::{TRAP_FLAG, step_at, step_off, step_on, step_syscalls, steps};
+use ringo::prelude::*;
+
+pub const TESTS: &[Test] = &[("ring3_step_calls", step_calls)];
+
+/// A quick call, another one, and the registers over both.
+fn both_calls(world: &World) -> Outcome {
+    let mut thread = world.thread(code::calls());
+    thread.set_flags(TRAP_FLAG);
+    let exit = thread.run(world.space());
+    ensure!(
+        (exit, thread.number()) == (Syscall, 100),
+        "{exit:?} at {:#x}",
+        thread.rip()
+    );
+    thread.set_result(-77);
+    let exit = thread.run(world.space());
+    ensure!(
+        (exit, thread.number()) == (Syscall, 101),
+        "{exit:?} at {:#x}",
+        thread.rip()
+    );
+    Ok(())
+}
+
+/// One CPU. `stride`: instructions between two that are interrupted.
+fn step_calls() -> Outcome {
+    let world = World::new(code::all());
+    both_calls_without_steps(&world)?;
+    step_syscalls(true);
+    let (mut at, mut longest) = (1, 0);
+    step_on();
+    let result = loop {
+        step_at(at);
+        let result = both_calls(&world);
+        let took = steps();
+        if result.is_err() || took < at {
+            break result;
+        }
+        longest = longest.max(took);
+        at += param("stride", 1)
+    };
+    step_off();
+    step_syscalls(false);
+    figure!("instructions", at);
+    figure!("longest", longest);
+    result?;
+    ensure!(at > 200, "it ended after {at} instructions");
+    Ok(())
+}
+
+/// A program that sets the trap flag itself, with nobody stepping, is one with an exception; so not here.
+fn both_calls_without_steps(world: &World) -> Outcome {
+    let (exit, _) = world.once(code::calls());
+    ensure!(exit == Syscall, "{exit:?}");
+    yield_now();
+    Ok(())
+}
