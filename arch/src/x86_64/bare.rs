@@ -25,6 +25,7 @@ pub use super::stacks::{
 pub use super::step::{
     TRAP_FLAG, step_all, step_at, step_interrupts, step_off, step_on, stepped, steps,
 };
+pub use super::switch_cost::{Saves, switch_back_and_forth};
 pub use super::trap::{VECTOR_DEVICE_FIRST, VECTOR_DEVICE_LAST, triple_fault};
 pub use super::user::{
     Access, Space, USER_BASE, USER_END, UserContext, UserExit, step_syscalls, user_tag,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `percpu` | the block behind GS |
 //! | `switch` | `mcall`, `start_g0`, `on_g0`: stack switches |
+//! | `switch_cost` | what a switch costs by what it saves |
 //! | `preempt` | the preemption count and **the injected call** |
 //! | `trap`, `explain` | the interrupt table, exception reports |
 //! | `stackfault`, `stacks` | lazily backed G stacks |
@@ -47,6 +48,7 @@ mod stackfault;
 mod stacks;
 mod step;
 mod switch;
+mod switch_cost;
 mod timer;
 mod trap;
 mod tsc;

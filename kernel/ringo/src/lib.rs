@@ -42,6 +42,7 @@ pub mod prelude;
 pub mod print;
 pub mod shell;
 pub mod start;
+pub mod switch_cost;
 pub mod termination;
 
 pub use args::args;
