@@ -28,8 +28,8 @@ pub fn control_write(bytes: &[u8]) {
     }
 }
 
-/// Nobody writes any more but who reports the end, and nobody is in the middle of a line, which the end of the machine would cut. As long as the machine ends
-/// in order the writer runs, or will.
+/// Nobody writes any more but who reports the end, and nobody is in the middle of a line, which the end of the machine would
+/// cut. As long as the machine ends in order the writer runs, or will.
 pub(super) fn close() {
     let begin_ns = tsc::now_ns();
     let mut spins = 0;

@@ -105,14 +105,7 @@ impl Segment {
 
     /// What a frame holds, if it is a sound segment.
     pub fn parse(frame: &[u8]) -> Option<Segment> {
-        let frame = EthernetFrame::new_checked(frame).ok()?;
-        if frame.ethertype() != EthernetProtocol::Ipv4 {
-            return None;
-        }
-        let ip = Ipv4Packet::new_checked(frame.payload()).ok()?;
-        if ip.next_header() != IpProtocol::Tcp || !ip.verify_checksum() {
-            return None;
-        }
+        let ip = ipv4_in(frame, IpProtocol::Tcp)?;
         let (src, dst) = (ip.src_addr(), ip.dst_addr());
         let packet = TcpPacket::new_checked(ip.payload()).ok()?;
         let sums = ChecksumCapabilities::default();
@@ -132,6 +125,16 @@ impl Segment {
             bytes: tcp.payload.to_vec(),
         })
     }
+}
+
+/// The IPv4 packet that a frame holds, if it is a sound one of that protocol.
+fn ipv4_in(frame: &[u8], protocol: IpProtocol) -> Option<Ipv4Packet<&[u8]>> {
+    let ethertype = EthernetFrame::new_checked(frame).ok()?.ethertype();
+    let packet = frame.get(ETHERNET..)?;
+    let ip = Ipv4Packet::new_checked(packet).ok()?;
+    let sound =
+        ethertype == EthernetProtocol::Ipv4 && ip.next_header() == protocol && ip.verify_checksum();
+    sound.then_some(ip)
 }
 
 /// A UDP datagram from a hardware address and a socket's to others, as a frame with right checksums.
@@ -165,14 +168,7 @@ pub fn datagram(
 
 /// What a frame holds, if it is a sound datagram: whose, to whom, what.
 pub fn datagram_in(frame: &[u8]) -> Option<(SocketAddrV4, SocketAddrV4, Vec<u8>)> {
-    let frame = EthernetFrame::new_checked(frame).ok()?;
-    if frame.ethertype() != EthernetProtocol::Ipv4 {
-        return None;
-    }
-    let ip = Ipv4Packet::new_checked(frame.payload()).ok()?;
-    if ip.next_header() != IpProtocol::Udp || !ip.verify_checksum() {
-        return None;
-    }
+    let ip = ipv4_in(frame, IpProtocol::Udp)?;
     let (src, dst) = (ip.src_addr(), ip.dst_addr());
     let packet = UdpPacket::new_checked(ip.payload()).ok()?;
     let sums = ChecksumCapabilities::default();
