@@ -59,8 +59,9 @@ pub(crate) fn upcalls() -> Upcalls {
     }
 }
 
-extern "C" fn syscall(_number: u64, _a: u64, _b: u64) -> i64 {
-    -1
+/// Quick calls of ring 3 take no arguments so far.
+extern "C" fn syscall(number: u64, _a: u64, _b: u64) -> i64 {
+    user::thread::answer_quick(number)
 }
 
 /// Print where the runner's stderr is, without any lock that could be held for ever.

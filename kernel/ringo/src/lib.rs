@@ -44,6 +44,7 @@ pub mod shell;
 pub mod start;
 pub mod switch_cost;
 pub mod termination;
+pub mod user;
 
 pub use args::args;
 pub use csp::synctest;

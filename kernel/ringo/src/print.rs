@@ -86,13 +86,22 @@ pub fn to_error_side(args: fmt::Arguments<'_>) {
     let mut text = Text::new();
     text.write_fmt(args)
         .expect("a Display answered with an error");
-    // A line that starts with byte 1 would be taken for an event of the kernel.
-    for b in text.bytes() {
-        if *b == 1 {
-            *b = b'?';
-        }
-    }
+    no_events(text.bytes());
     arch::control_write(text.bytes());
+}
+
+/// Writes bytes of a program of ring 3 to the console's error side.
+pub(crate) fn bytes_to_error_side(bytes: &[u8]) {
+    let mut bytes = bytes.to_vec();
+    no_events(&mut bytes);
+    arch::control_write(&bytes);
+}
+
+/// A line that starts with byte 1 would be taken for an event of the kernel.
+fn no_events(bytes: &mut [u8]) {
+    for b in bytes.iter_mut().filter(|b| **b == 1) {
+        *b = b'?'
+    }
 }
 
 /// Prints to the console; the whole text stays together.

@@ -5,6 +5,7 @@
 //! key, by the backspace key.
 
 mod commands;
+mod programs;
 
 use alloc::string::String;
 use commands::Next;
@@ -83,7 +84,7 @@ impl Line {
     /// The next line; None at the end of input.
     fn read(&mut self) -> Option<String> {
         while !self.ended {
-            match arch::console_read() {
+            match crate::user::typed_byte() {
                 Some(END_OF_INPUT) => self.ended = true,
                 Some(byte) => {
                     self.quiet = 0;

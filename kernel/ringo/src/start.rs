@@ -12,6 +12,8 @@ use sched::{Hooks, Sched};
 mod bare;
 #[cfg(ringo_kernel)]
 mod module;
+#[cfg(ringo_kernel)]
+pub(crate) use module::files as module_files;
 #[cfg(any(ringo_kernel, test))]
 mod ram;
 

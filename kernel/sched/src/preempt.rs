@@ -38,6 +38,15 @@ unsafe extern "C" fn safe_point_m(_: usize) -> *const arch::Context {
     }
 }
 
+/// Every CPU takes an interrupt soon: who runs a thread of ring 3 looks whether that one is to end.
+#[cfg(not(any(ringo_loom, ringo_shuttle)))]
+pub fn interrupt_all() {
+    let s = crate::this();
+    for m in s.allm.iter().take(s.mcount() as usize) {
+        m.interrupt()
+    }
+}
+
 impl Sched {
     /// Serve what is pending. Why `g`, which `m` runs, gives its CPU up; `None`: it goes on.
     #[inline]

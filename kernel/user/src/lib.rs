@@ -26,36 +26,36 @@ extern crate alloc;
 pub mod account;
 #[cfg(not(ringo_loom))]
 pub mod call;
-#[cfg(not(any(ringo_kernel, ringo_loom)))]
+#[cfg(not(ringo_loom))]
 pub mod elf;
 #[cfg(not(ringo_loom))]
 pub mod files;
 pub mod futex;
 #[cfg(not(ringo_loom))]
 pub mod handles;
-#[cfg(not(any(ringo_kernel, ringo_loom)))]
+#[cfg(not(ringo_loom))]
 pub mod limits;
-#[cfg(not(any(ringo_kernel, ringo_loom)))]
+#[cfg(not(ringo_loom))]
 pub mod machine;
 pub mod memory;
 #[cfg(not(ringo_loom))]
 pub mod object;
-#[cfg(not(any(ringo_kernel, ringo_loom)))]
+#[cfg(not(ringo_loom))]
 pub mod process;
 #[cfg(all(test, not(ringo_loom)))]
 mod process_tests;
-#[cfg(not(any(ringo_kernel, ringo_loom)))]
+#[cfg(not(ringo_loom))]
 pub mod reason;
 pub mod sleeper;
-#[cfg(not(any(ringo_kernel, ringo_loom)))]
+#[cfg(not(ringo_loom))]
 pub mod space;
 pub mod stop;
-#[cfg(not(any(ringo_kernel, ringo_loom)))]
+#[cfg(not(ringo_loom))]
 pub mod system;
-#[cfg(not(any(ringo_kernel, ringo_loom)))]
+#[cfg(not(ringo_loom))]
 pub mod table;
 #[cfg(all(test, not(ringo_loom)))]
 mod testing;
-#[cfg(not(any(ringo_kernel, ringo_loom)))]
+#[cfg(not(ringo_loom))]
 pub mod thread;
 pub mod wait;

@@ -50,12 +50,6 @@ pub struct Thread {
     pub leaves: bool,
 }
 
-/// What quick calls are answered from, with interrupts off.
-struct Record {
-    thread: u64,
-    process: u64,
-}
-
 /// Starts a thread of a process, which from now on holds `space` for itself (I-LAST); its number.
 ///
 /// # Errors
@@ -79,12 +73,15 @@ pub fn spawn(process: &Arc<Process>, space: Arc<Space>, start: Start) -> Result<
 /// Its life, on its own goroutine.
 fn live(process: &Arc<Process>, space: &Arc<Space>, start: Start) {
     let id = sched::current().id();
-    let record = Box::new(Record {
-        thread: id,
-        process: process.id(),
-    });
     let mut ctx = Box::new(UserContext::new(start.entry, start.stack_top, start.args));
-    ctx.set_tag(&raw const *record as usize);
+    for (call, answer) in [
+        (Call::Null, 0),
+        (Call::ThreadId, id),
+        (Call::ProcessId, process.id()),
+        (Call::NumCpu, machine::num_cpus() as u64),
+    ] {
+        ctx.set_answer(call as u64, answer) // always the same: without a way up here
+    }
     // SAFETY: the context is there until after `leave`.
     if !unsafe { process.enter(id, ctx.stop_word()) } {
         return;
@@ -221,18 +218,11 @@ impl UserMemory for Space {
     }
 }
 
-/// Answers a quick call of the thread that was given `tag`. Interrupts are off, and the thread's CPU stays.
-pub fn answer_quick(tag: usize, number: u64) -> i64 {
-    let record = tag as *const Record;
-    // SAFETY: the tag of a context that runs: `live` keeps its record for as long.
-    let record = unsafe { &*record };
+/// Answers a quick call whose answer is not always the same. Interrupts are off, and the thread's CPU stays.
+pub fn answer_quick(number: u64) -> i64 {
     match Call::from_number(number) {
-        Some(Call::Null) => 0,
         Some(Call::Now) => sched::machine_now_ns() as i64,
         Some(Call::Cpu) => machine::cpu_id() as i64,
-        Some(Call::ThreadId) => record.thread as i64,
-        Some(Call::ProcessId) => record.process as i64,
-        Some(Call::NumCpu) => machine::num_cpus() as i64,
         _ => Error::NoSuchCall as i64,
     }
 }

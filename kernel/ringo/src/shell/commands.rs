@@ -1,5 +1,6 @@
 //! What the shell can do.
 
+use super::programs;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -30,7 +31,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "ps",
         takes: "",
-        does: "Ps and Ms, in Go's words",
+        does: "Ps and Ms, in Go's words; processes and their threads",
         run: ps,
     },
     Command {
@@ -56,6 +57,18 @@ const COMMANDS: &[Command] = &[
         takes: " N",
         does: "start N goroutines that never give way; 0 ends all of them",
         run: spin,
+    },
+    Command {
+        name: "exec",
+        takes: " NAME ARGS",
+        does: "run a program of ring 3; Ctrl-C ends it, & leaves it in the background",
+        run: programs::exec,
+    },
+    Command {
+        name: "kill",
+        takes: " N",
+        does: "end process N",
+        run: programs::kill,
     },
     Command {
         name: "dump",
@@ -109,7 +122,7 @@ pub(super) fn run(line: &str) -> Next {
 fn help(_: &str) -> Result<Next, String> {
     for c in COMMANDS {
         let form = alloc::format!("{}{}", c.name, c.takes);
-        crate::println!("{form:<8} {}", c.does)
+        crate::println!("{form:<14} {}", c.does)
     }
     Ok(Next::GoOn)
 }
@@ -119,6 +132,7 @@ fn ps(_: &str) -> Result<Next, String> {
     // A String takes everything.
     let _ = sched::this().write_ps_and_ms(&mut text, sched::machine_now_ns());
     crate::print!("{text}");
+    programs::list();
     Ok(Next::GoOn)
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Ring 3 gets a frame only while the kernel has a reserve left, so that no process uses up what the kernel itself needs to end it.
 
+use alloc::boxed::Box;
 use arch::bare;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -56,13 +57,14 @@ pub fn run(ctx: &mut UserContext, tables: &Tables) -> UserExit {
     ctx.run(&tables.0)
 }
 
-/// Page tables of one address space.
-pub struct Tables(bare::Space);
+/// Page tables of one address space. CPUs know them by where they lie, so they have a place of their own.
+pub struct Tables(Box<bare::Space>);
 
 impl Tables {
     /// Empty ones; None: no memory.
     pub fn new() -> Option<Tables> {
-        bare::Space::new(&mut alloc_frame).ok().map(Tables)
+        let space = bare::Space::new(&mut alloc_frame).ok()?;
+        Some(Tables(Box::new(space)))
     }
 
     /// Maps a page; false: no memory for a table.

@@ -52,7 +52,7 @@ pub struct UserContext {
     number: u64,
     args: [u64; 6],
     answer: i64,
-    tag: usize,
+    answers: [Option<u64>; abi::QUICK_CALLS as usize],
     stop: AtomicU32,
 }
 
@@ -78,14 +78,14 @@ impl UserContext {
             number: 0,
             args: [0; 6],
             answer: 0,
-            tag: 0,
+            answers: [None; abi::QUICK_CALLS as usize],
             stop: AtomicU32::new(0),
         }
     }
 
-    /// What quick calls are answered from.
-    pub fn set_tag(&mut self, tag: usize) {
-        self.tag = tag
+    /// Quick call `number` is answered so from here on.
+    pub fn set_answer(&mut self, number: u64, answer: u64) {
+        self.answers[number as usize] = Some(answer)
     }
     /// Number of the system call.
     pub fn number(&self) -> u64 {
@@ -125,7 +125,10 @@ impl UserContext {
                 if w[1] >= abi::QUICK_CALLS {
                     return Err(UserExit::Syscall);
                 }
-                self.answer = crate::thread::answer_quick(self.tag, w[1])
+                self.answer = match self.answers[w[1] as usize] {
+                    Some(answer) => answer as i64,
+                    None => crate::thread::answer_quick(w[1]),
+                }
             }
             op::STORE => store(tables, w[1], w[2])?,
             op::STORE_ANSWER => store(tables, w[1], self.answer as u64)?,
