@@ -17,6 +17,14 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex};
 use std::vec::Vec;
 
+/// Runs a test on a scheduler of its own, one test at a time: they have one network and one console, and futexes that are known by
+/// where they lie.
+pub fn run(f: impl FnOnce() + Send + 'static) {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(|e| e.into_inner());
+    sched::testing::run(2, 2, f)
+}
+
 /// Where a process's memory begins, and how long it is.
 pub const BASE: u64 = 0x1_0000;
 /// See [`BASE`].

@@ -2,14 +2,14 @@
 
 mod ended;
 mod futexes;
+mod fuzz;
 mod handed;
 mod ipc;
 mod sockets;
 
 use super::*;
-use crate::testing::{BASE, BYTES, CONSOLE, FRAMES, Process, TYPED, a_while};
+use crate::testing::{BASE, BYTES, CONSOLE, FRAMES, Process, TYPED, a_while, run};
 use core::sync::atomic::Ordering::Relaxed;
-use sched::testing::run;
 
 /// The last byte of the memory, and the first behind it.
 const LAST: u64 = BASE + BYTES - 1;
@@ -18,7 +18,7 @@ const BAD: [u64; 6] = [0, BASE - 1, LAST - 6, LAST + 1, 1 << 63, u64::MAX];
 
 #[test]
 fn files_are_read_to_their_end() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         p.call(|ctx| {
             p.memory.put(BASE, b"text");
@@ -45,7 +45,7 @@ fn files_are_read_to_their_end() {
 
 #[test]
 fn names_of_no_file() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         p.call(|ctx| {
             p.memory.put(BASE, b"texts\xff");
@@ -63,7 +63,7 @@ fn names_of_no_file() {
 /// One test for both directions: the console is one.
 #[test]
 fn console() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         let source = || {
             let mut typed = TYPED.lock().unwrap();
@@ -98,7 +98,7 @@ fn console() {
 
 #[test]
 fn nothing_reads_and_writes_nothing() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         p.handles.insert(Object::Null).unwrap();
         p.call(|ctx| {
@@ -115,7 +115,7 @@ fn nothing_reads_and_writes_nothing() {
 
 #[test]
 fn sectors() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         p.call(|ctx| {
             assert_eq!(disk_read(ctx, 7, BASE, 1024), Ok(1024));
@@ -136,7 +136,7 @@ fn sectors() {
 
 #[test]
 fn shared_memory_goes_with_its_last_handle() {
-    run(2, 2, || {
+    run(|| {
         let (p, q) = (Process::new(), Process::new());
         p.call(|ctx| {
             let memory = shm(ctx, 3 * 4096).unwrap();

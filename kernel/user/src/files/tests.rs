@@ -1,13 +1,11 @@
 use super::*;
-use crate::testing::{BASE, Process};
-use sched::testing::run;
+use crate::testing::{BASE, Process, run};
 use std::process::Command;
 use std::sync::Mutex;
 use std::{env, format, fs, vec};
 
-/// The disk of these tests, which the one at a time has that holds [`TURN`].
+/// The disk of these tests.
 static DISK: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-static TURN: Mutex<()> = Mutex::new(());
 
 fn read_disk(sector: u64, to: &mut [u8]) -> Result<(), Error> {
     let disk = DISK.lock().unwrap();
@@ -38,7 +36,6 @@ fn names(disk: Vec<u8>) -> Vec<String> {
 /// As tar itself writes it.
 #[test]
 fn what_tar_writes() {
-    let _turn = TURN.lock().unwrap_or_else(|e| e.into_inner());
     let dir = env::temp_dir().join(format!("ringo-archive-{}", std::process::id()));
     fs::create_dir_all(dir.join("bin")).unwrap();
     let long: Vec<u8> = (0..100_000u32).map(|i| (i % 253) as u8).collect();
@@ -50,8 +47,9 @@ fn what_tar_writes() {
         .args(["-cf", "-", "--format=ustar", "./empty", "bin", "short"])
         .output();
     fs::remove_dir_all(&dir).unwrap();
-    *DISK.lock().unwrap() = out.unwrap().stdout;
-    run(2, 2, move || {
+    let disk = out.unwrap().stdout;
+    run(move || {
+        *DISK.lock().unwrap() = disk;
         let archive = Archive::new(read_disk, |bytes| bytes < 1 << 20);
         assert_eq!(archive.names(), ["empty", "bin/long", "short"]);
         let whole = archive.open("bin/long").unwrap();
@@ -80,8 +78,7 @@ fn what_tar_writes() {
 
 #[test]
 fn what_is_no_archive_or_is_damaged() {
-    let _turn = TURN.lock().unwrap_or_else(|e| e.into_inner());
-    run(2, 2, || {
+    run(|| {
         let numbers = (0..64u64).flat_map(|n| [n; 64]).flat_map(u64::to_le_bytes);
         assert!(names(numbers.collect()).is_empty()); // what the runner makes
         assert!(names(Vec::new()).is_empty());
@@ -113,8 +110,7 @@ fn what_is_no_archive_or_is_damaged() {
 /// Any bytes at all.
 #[test]
 fn damaged_in_a_hundred_thousand_ways() {
-    let _turn = TURN.lock().unwrap_or_else(|e| e.into_inner());
-    run(2, 2, || {
+    run(|| {
         let mut rng = base::Rng::new(11);
         let mut whole = header("first", "00000000777\0", b'0');
         whole.extend([1; 512]);
@@ -141,7 +137,7 @@ fn damaged_in_a_hundred_thousand_ways() {
 
 #[test]
 fn the_first_place_that_has_it() {
-    run(2, 2, || {
+    run(|| {
         let module = |bytes: &'static [u8]| Module::new([("a".into(), bytes)]);
         let places = Places(vec![
             Box::new(module(b"first")),
@@ -158,8 +154,7 @@ fn the_first_place_that_has_it() {
 /// As a program reads it.
 #[test]
 fn a_file_of_the_archive_is_read_by_calls() {
-    let _turn = TURN.lock().unwrap_or_else(|e| e.into_inner());
-    run(2, 2, || {
+    run(|| {
         let mut disk = header("f", "00000001000\0", b'0'); // 512
         disk.extend([5; 512]);
         *DISK.lock().unwrap() = disk;

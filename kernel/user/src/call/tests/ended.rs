@@ -72,7 +72,7 @@ fn fill(ctx: &Ctx<'_>, stream: u64) -> Result<u64, Error> {
 
 #[test]
 fn the_end_of_the_process_ends_every_wait() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         let begun: Vec<_> = ways(&p)
             .into_iter()
@@ -94,7 +94,7 @@ fn the_end_of_the_process_ends_every_wait() {
 
 #[test]
 fn waits_that_begin_after_the_end_are_none() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         let ways = ways(&p);
         p.stop.stop();
@@ -106,7 +106,7 @@ fn waits_that_begin_after_the_end_are_none() {
 
 #[test]
 fn closing_ends_the_waits_on_that_handle() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         for (name, handle, f) in ways(&p) {
             let Some(handle) = handle else { continue };
@@ -131,7 +131,7 @@ fn closing_ends_the_waits_on_that_handle() {
 /// A nudge at every point of a wait: none is lost, none is counted twice.
 #[test]
 fn ends_at_any_time() {
-    run(2, 2, || {
+    run(|| {
         let mut rng = base::Rng::new(7);
         for _ in 0..300 {
             let p = Process::new();

@@ -5,7 +5,7 @@ use std::sync::Arc as StdArc;
 
 #[test]
 fn what_is_no_word() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         p.call(|ctx| {
             for bad in BAD.into_iter().chain([BASE + 1, BASE + 2]) {
@@ -20,7 +20,7 @@ fn what_is_no_word() {
 
 #[test]
 fn a_word_that_has_changed_and_a_time_that_is_up() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         p.call(|ctx| {
             assert_eq!(futex_wait(ctx, BASE, 1, abi::FOREVER), Err(Error::Again));
@@ -39,7 +39,7 @@ fn a_word_that_has_changed_and_a_time_that_is_up() {
 
 #[test]
 fn so_many_wake_and_of_that_word() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         let shared = Process::with(p.memory.clone());
         let woken = StdArc::new(AtomicU32::new(0));
@@ -93,7 +93,7 @@ fn locked(ctx: &Ctx<'_>, p: &Process, timeout_ns: u64, f: impl FnOnce()) {
 /// No wake-up is lost, with and without times that are up at the same moment.
 #[test]
 fn a_lock_of_many() {
-    run(2, 2, || {
+    run(|| {
         for timeout_ns in [abi::FOREVER, 20_000] {
             let p = Process::new();
             let count = StdArc::new(AtomicU32::new(0));

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn an_end_is_open_while_any_process_has_it() {
-    run(2, 2, || {
+    run(|| {
         let (p, q) = (Process::new(), Process::new());
         p.call(|ctx| pipe(ctx, BASE)).unwrap();
         let [from, to] = p.memory.handles(BASE);
@@ -21,7 +21,7 @@ fn an_end_is_open_while_any_process_has_it() {
 
 #[test]
 fn closing_is_of_one_process() {
-    run(2, 2, || {
+    run(|| {
         let (p, q) = (Process::new(), Process::new());
         p.call(|ctx| pipe(ctx, BASE)).unwrap();
         let [from, to] = p.memory.handles(BASE);
@@ -39,7 +39,7 @@ fn closing_is_of_one_process() {
 /// Ended processes share what others wait for: none of those misses anything.
 #[test]
 fn ended_processes_leave_the_others_what_is_theirs() {
-    run(2, 2, || {
+    run(|| {
         for capacity in [0, 2] {
             let p = Process::new();
             p.call(|ctx| chan(ctx, capacity, BASE)).unwrap();

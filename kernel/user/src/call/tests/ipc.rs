@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_pipe_has_an_end_at_both_ends() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         p.call(|ctx| {
             pipe(ctx, BASE).unwrap();
@@ -37,7 +37,7 @@ fn a_pipe_has_an_end_at_both_ends() {
 
 #[test]
 fn bytes_go_through_a_pipe_in_order() {
-    run(2, 2, || {
+    run(|| {
         const TOTAL: u64 = 300_000;
         let p = Process::new();
         p.call(|ctx| pipe(ctx, BASE)).unwrap();
@@ -71,7 +71,7 @@ fn bytes_go_through_a_pipe_in_order() {
 
 #[test]
 fn messages_stay_whole() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         p.call(|ctx| {
             chan(ctx, 4, BASE).unwrap();
@@ -104,7 +104,7 @@ fn messages_stay_whole() {
 
 #[test]
 fn handles_that_cannot_be_told_are_taken_back() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         p.call(|ctx| {
             for bad in BAD {
@@ -118,7 +118,7 @@ fn handles_that_cannot_be_told_are_taken_back() {
 
 #[test]
 fn who_sends_waits_for_who_receives() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         p.call(|ctx| chan(ctx, 0, BASE)).unwrap();
         let [to, from] = p.memory.handles(BASE);
@@ -140,7 +140,7 @@ fn who_sends_waits_for_who_receives() {
 /// What the sender has taken back, because its process ends, nobody receives.
 #[test]
 fn an_offer_ends_with_its_process() {
-    run(2, 2, || {
+    run(|| {
         let (p, q) = (Process::new(), Process::new());
         p.call(|ctx| chan(ctx, 0, BASE)).unwrap();
         let [to, from] = p.memory.handles(BASE);
@@ -161,7 +161,7 @@ fn an_offer_ends_with_its_process() {
 /// Each message comes once, whatever the room, while some of those who send and receive are ended.
 #[test]
 fn each_message_once() {
-    run(2, 2, || {
+    run(|| {
         for capacity in [0, 1, 7] {
             let p = Process::new();
             p.call(|ctx| chan(ctx, capacity, BASE)).unwrap();

@@ -4,7 +4,7 @@ const HERE: u64 = 0x7f00_0001;
 
 #[test]
 fn a_connection() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         let listener = p.call(|ctx| listen(ctx, 0)).unwrap();
         let at = p.call(|ctx| port(ctx, listener)).unwrap();
@@ -39,7 +39,7 @@ fn a_connection() {
 
 #[test]
 fn what_cannot_be_had() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         p.call(|ctx| {
             assert_eq!(listen(ctx, 1 << 16), Err(Error::BadArgument));
@@ -60,7 +60,7 @@ fn what_cannot_be_had() {
 /// A listener that two processes share serves the one when the other is ended in the middle of it.
 #[test]
 fn a_listener_outlives_one_of_its_processes() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         let listener = p.call(|ctx| listen(ctx, 0)).unwrap();
         let at = p.call(|ctx| port(ctx, listener)).unwrap();
@@ -90,7 +90,7 @@ fn a_listener_outlives_one_of_its_processes() {
 /// Nobody answers there: who connects is ended all the same.
 #[test]
 fn a_connect_is_ended() {
-    run(2, 2, || {
+    run(|| {
         let p = Process::new();
         // Nobody accepts; what does not fit into the backlog waits.
         let listener = p.call(|ctx| listen(ctx, 0)).unwrap();
