@@ -10,7 +10,7 @@ use crate::failure::Doing;
 use crate::program::Program;
 use crate::progress::Progress;
 use crate::user_build::{USER_PROGRAMS, USER_TESTS, build_user, user_rustflags};
-use crate::{Result, Root, elf_scan, program, say};
+use crate::{Result, Root, elf_scan, exec, program, say};
 
 /// Packages that no kernel has: the host's, and those of ring 3.
 const NOT_OF_KERNELS: &[&str] = &[
@@ -55,6 +55,7 @@ pub fn check(only_elfs: &[String]) -> Result<u8> {
 fn images(root: &Root) -> Result<Vec<(&'static str, String)>> {
     let mut images: Vec<_> = program::names(root)?
         .into_iter()
+        .chain([exec::PROGRAM.to_string()])
         .map(|name| ("demos", name))
         .collect();
     if root.path().join("tests/image/Cargo.toml").is_file() {

@@ -15,7 +15,7 @@ use crate::{Failure, Result, Root, usage, user_names};
 /// The words before those of the user.
 pub const EXEC: &str = "cargo run -- exec";
 /// The kernel program that does it: `demos/src/bin/exec.rs`.
-const PROGRAM: &str = "exec";
+pub const PROGRAM: &str = "exec";
 
 /// Boots a machine that runs one program of ring 3. What stands behind its name is for the program.
 #[derive(Debug, Parser)]
