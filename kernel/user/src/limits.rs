@@ -14,8 +14,10 @@ pub const THREADS: u32 = 1024;
 pub const HANDLES: u32 = 256;
 /// Processes of a job that live.
 pub const PROCESSES: u64 = 64;
-/// Threads of a job.
-pub const JOB_THREADS: u64 = 4096;
+/// Threads of a job; on a small machine one for so many frames: what they may all need in the kernel at once is less than what
+/// ring 3 leaves to it.
+pub const JOB_THREADS: u64 = 2048;
+const FRAMES_OF_A_THREAD: u64 = 64;
 /// A process may have mapped so many times what it may touch.
 pub const MAPPED_FACTOR: u64 = 16;
 /// Separate pieces of memory that a process has mapped.
@@ -85,7 +87,7 @@ impl Job {
     pub fn new() -> Arc<Job> {
         Arc::new(Job {
             processes: Counter::new(PROCESSES),
-            threads: Counter::new(JOB_THREADS),
+            threads: Counter::new(JOB_THREADS.min(machine::total_frames() / FRAMES_OF_A_THREAD)),
             pages: Counter::new(machine::total_frames() / 2),
             closed: AtomicBool::new(false),
         })

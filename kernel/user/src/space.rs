@@ -150,6 +150,9 @@ impl Space {
         if bytes == 0 || !bytes.is_multiple_of(PAGE) {
             return Err(Error::BadArgument);
         }
+        if !machine::has_frames(1) {
+            return Err(Error::OutOfMemory); // what is kept about areas is not counted
+        }
         let mut areas = self.areas.lock();
         let start = areas
             .room(bytes, MAP_BASE, MAP_END)

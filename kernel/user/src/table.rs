@@ -156,8 +156,11 @@ fn bytes_in(t: &Thread, [address, n]: [u64; 2], most: u64) -> Result<Vec<u8>, Er
     if n > most {
         return Err(Error::Limit);
     }
-    // Little enough to be had whenever a thread can be.
-    let mut bytes = alloc::vec![0; n as usize];
+    let mut bytes = Vec::new();
+    bytes
+        .try_reserve_exact(n as usize)
+        .map_err(|_| Error::OutOfMemory)?;
+    bytes.resize(n as usize, 0);
     t.space.copy_in(address, &mut bytes)?;
     Ok(bytes)
 }
@@ -175,6 +178,8 @@ fn spawn_process(t: &mut Thread, a: Args) -> Result<u64, Error> {
     if handles[1] > u64::from(limits::HANDLES) {
         return Err(Error::Limit);
     }
+    // Many threads may be here at once.
+    let _charge = t.process.account.charge(limits::ARGS_BYTES)?;
     let name = bytes_in(t, name, NAME_BYTES)?;
     let name = core::str::from_utf8(&name).map_err(|_| Error::NotFound)?;
     let args = bytes_in(t, args, limits::ARGS_BYTES)?;

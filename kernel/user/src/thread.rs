@@ -94,7 +94,8 @@ fn live(process: &Arc<Process>, space: &Arc<Space>, start: Start) {
     };
     while !thread.leaves && !process.stop.is_stopped() {
         let exit = machine::run(&mut ctx, space.tables());
-        thread.serve(&mut ctx, exit, id)
+        thread.serve(&mut ctx, exit, id);
+        sched::checkpoint() // without preemption by force, calls are where others get their turn
     }
     process.leave(id)
 }
@@ -160,12 +161,11 @@ impl Thread {
             rip,
             cause,
         };
-        // Said before anybody can see the end of the process.
-        if !self.process.stop.is_stopped() {
+        // Said once, and before anybody can see the end: this thread holds the space.
+        if self.process.end(ended) {
             let line = alloc::format!("{reason}\n");
             (self.process.system().services.console_write)(line.as_bytes(), true)
         }
-        self.process.end(ended);
     }
 
     /// For the calls on handles.

@@ -63,12 +63,12 @@ pub(super) fn kill(text: &str) -> Result<Next, String> {
 pub(super) fn list() {
     for process in user::processes() {
         crate::println!(
-            "process {} ({}): {} threads, {} KiB, {} handles",
+            "process {} ({}): {}, {} KiB, {}",
             process.id,
             process.name,
-            process.threads.len(),
+            counted(process.threads.len(), "thread"),
             process.memory_bytes >> 10,
-            process.handles
+            counted(process.handles, "handle")
         );
         for thread in &process.threads {
             // Go's words, without what a goroutine's report has around them.
@@ -84,4 +84,8 @@ pub(super) fn list() {
             }
         }
     }
+}
+
+fn counted(n: usize, what: &str) -> String {
+    alloc::format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

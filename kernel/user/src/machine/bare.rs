@@ -15,7 +15,7 @@ pub use sched::interrupt_all;
 static RESERVE: AtomicU64 = AtomicU64::new(0);
 
 /// One in so many.
-const RESERVE_PART: u64 = 16;
+const RESERVE_PART: u64 = 8;
 
 fn reserve() -> u64 {
     match RESERVE.load(Relaxed) {

@@ -3,7 +3,7 @@
 use super::{Access, Denied, SharedFrames};
 use crate::files::Bytes;
 use crate::limits;
-use crate::machine::PAGE;
+use crate::machine::{self, PAGE};
 use abi::Error;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -210,6 +210,9 @@ impl Areas {
         let pieces = usize::from(self.crosses(start)) + usize::from(self.crosses(end));
         if pieces > 0 && self.by_start.len() + pieces > limits::AREAS {
             return Err(Error::Limit);
+        }
+        if pieces > 0 && !machine::has_frames(1) {
+            return Err(Error::OutOfMemory); // as in `Space::place`; whole areas can always go
         }
         self.split_at(start);
         self.split_at(end);

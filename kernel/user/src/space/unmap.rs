@@ -33,7 +33,7 @@ impl Space {
     ///
     /// # Errors
     /// [`Error::BadArgument`]: no whole pages; [`Error::BadAddress`]: outside, wrapping, nothing is mapped there, or something
-    /// that stays; [`Error::Limit`]: too many pieces would be left. Nothing was taken out then.
+    /// that stays; [`Error::Limit`], [`Error::OutOfMemory`]: too many pieces would be left, or there is no room for more. Nothing was taken out then.
     pub fn unmap(&self, address: u64, bytes: u64) -> Result<(), Error> {
         if bytes == 0 || !bytes.is_multiple_of(PAGE) || !address.is_multiple_of(PAGE) {
             return Err(Error::BadArgument);
