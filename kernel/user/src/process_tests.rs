@@ -98,7 +98,7 @@ fn spawn(system: &'static System, job: &Arc<Job>, name: &str) -> Result<Arc<Proc
 /// Runs one program; all is given back.
 fn run(code: &[Op]) -> Ended {
     let code = code.to_vec();
-    sched::testing::run(2, 2, move || {
+    crate::testing::run(move || {
         let (system, job) = (system(&[("prog", &code)]), Job::new());
         let ended = spawn(system, &job, "prog").unwrap().wait();
         all_back(system, &job);
@@ -244,7 +244,7 @@ fn bad_calls_and_numbers_are_errors() {
 
 #[test]
 fn programs_that_cannot_begin() {
-    sched::testing::run(2, 2, || {
+    crate::testing::run(|| {
         let (system, job) = (system(&[("a", &[exit(0)])]), Job::new());
         assert_eq!(system.programs(), ["a"]);
         let why = |name| spawn(system, &job, name).map(|p| p.id()).unwrap_err();
@@ -272,7 +272,7 @@ fn record(name: &[u8; 8], handles: u64) -> Vec<Op> {
 
 #[test]
 fn a_process_starts_another_and_sees_how_it_ends() {
-    sched::testing::run(2, 2, || {
+    crate::testing::run(|| {
         let mut parent = record(b"a_child!", 1);
         let n = parent.len();
         parent.extend([
@@ -296,7 +296,7 @@ fn a_process_starts_another_and_sees_how_it_ends() {
 
 #[test]
 fn an_orphan_goes_on_and_a_job_can_be_ended() {
-    sched::testing::run(2, 2, || {
+    crate::testing::run(|| {
         let mut parent = record(b"a_child!", 0);
         parent.extend([call(Call::SpawnProcess, &[DATA]), exit(0)]);
         let programs = [("parent", &parent[..]), ("a_child!", &[FOR_EVER])];
@@ -320,7 +320,7 @@ fn an_orphan_goes_on_and_a_job_can_be_ended() {
 
 #[test]
 fn a_fork_bomb_is_held_and_ends() {
-    sched::testing::run(2, 2, || {
+    crate::testing::run(|| {
         let mut bomb = record(b"the_bomb", 0);
         let n = bomb.len();
         bomb.extend([
@@ -355,7 +355,7 @@ fn whatever_its_threads_do_a_kill_ends_a_process() {
         call(Call::Sleep, &[3_600_000_000_000]),
     ];
     for way in ways {
-        sched::testing::run(2, 2, move || {
+        crate::testing::run(move || {
             let thread = call(Call::SpawnThread, &[at(2), 0, STACK_TOP - 8]);
             let code = [thread, jump(0), way, jump(2)];
             let (system, job) = (system(&[("many", &code)]), Job::new());
@@ -392,7 +392,7 @@ fn threads_of_a_process_have_a_limit() {
 
 #[test]
 fn threads_begin_while_their_process_is_killed() {
-    sched::testing::run(2, 2, || {
+    crate::testing::run(|| {
         let thread = call(Call::SpawnThread, &[at(2), 0, STACK_TOP - 8]);
         let code = [thread, jump(0), call(Call::ThreadExit, &[])];
         let system = system(&[("spawner", &code)]);
@@ -412,7 +412,7 @@ fn threads_begin_while_their_process_is_killed() {
 /// Any numbers: the kernel goes on, and all is given back.
 #[test]
 fn a_hundred_thousand_random_calls() {
-    sched::testing::run(2, 2, || {
+    crate::testing::run(|| {
         let mut rng = base::Rng::new(11);
         for round in 0..200 {
             let mut code: Vec<Op> = (0..500).map(|_| random_call(&mut rng)).collect();

@@ -19,7 +19,7 @@ use std::vec::Vec;
 
 /// Runs a test on a scheduler of its own, one test at a time: they have one network and one console, and futexes that are known by
 /// where they lie.
-pub fn run(f: impl FnOnce() + Send + 'static) {
+pub fn run<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(|e| e.into_inner());
     sched::testing::run(2, 2, f)
