@@ -23,6 +23,7 @@ mod clocks;
 mod differential;
 mod disk;
 mod dumps;
+mod exec;
 mod exit_rules;
 mod fair;
 mod fatal;
@@ -112,6 +113,7 @@ fn main() -> ExitCode {
         clients::trials(),
         differential::trials(),
         shell::trials(),
+        exec::trials(),
         bad_input::trials(),
         soak::trials(),
         boots::trials(),
