@@ -54,7 +54,10 @@ fn disk_line(outcome: &Outcome) -> Option<String> {
     let same = (reads, writes) == (seen.reads, seen.writes);
     (reads + writes > 0 || !same).then(|| {
         let (count, verdict) = match writes + seen.writes {
-            0 => (format!("{reads} disk reads"), format!("{}", seen.reads)),
+            0 => (
+                format!("{reads} disk read{}", if reads == 1 { "" } else { "s" }),
+                format!("{}", seen.reads),
+            ),
             _ => (
                 format!("{reads} disk reads and {writes} writes"),
                 format!("{} and {}", seen.reads, seen.writes),
@@ -104,6 +107,10 @@ mod tests {
         outcome.disk = seen(7, 0);
         let line = disk_line(&outcome).unwrap();
         assert_eq!(line, "7 disk reads by the program's count, 7 by QEMU's");
+        outcome.events = vec![json!({"event": "disk", "reads": 1, "writes": 0})];
+        outcome.disk = seen(1, 0);
+        let line = disk_line(&outcome).unwrap();
+        assert_eq!(line, "1 disk read by the program's count, 1 by QEMU's");
         outcome.disk = seen(6, 1);
         let line = disk_line(&outcome).unwrap();
         assert!(
