@@ -14,6 +14,7 @@
 //! ```
 
 mod foreground;
+mod output;
 mod services;
 
 pub(crate) use foreground::typed_byte;
@@ -28,6 +29,7 @@ use user::object::{Child, Object};
 use user::reason::HowEnded;
 use user::system::{Spawn, SpawnError};
 
+pub use output::Output;
 pub use user::process::{Info, ThreadInfo};
 
 /// Why no process was started. Its text is one line for people.
@@ -55,9 +57,10 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// What a process has as standard input; output and errors go to the console.
+/// What a process has as standard input and output; errors go to the console, and so does its output if nothing else is said.
 pub struct Stdio {
     input: Object,
+    output: Object,
 }
 
 impl Stdio {
@@ -71,6 +74,7 @@ impl Stdio {
         let input = Input::new(typed_byte);
         Stdio {
             input: Object::Input(Arc::new(input)),
+            output: Object::Output { errors: false },
         }
     }
 
@@ -83,6 +87,7 @@ impl Stdio {
     pub fn without_input() -> Stdio {
         Stdio {
             input: Object::Null,
+            output: Object::Output { errors: false },
         }
     }
 }
@@ -141,11 +146,11 @@ pub fn spawn<A: AsRef<str>>(name: &str, args: &[A], stdio: Stdio) -> Result<Proc
         text.extend_from_slice(arg);
         text.push(0)
     }
-    let output = |errors| Some(Object::Output { errors });
+    let errors = Object::Output { errors: true };
     let spawn = Spawn {
         name,
         args: &text,
-        handles: alloc::vec![Some(stdio.input), output(false), output(true)],
+        handles: alloc::vec![Some(stdio.input), Some(stdio.output), Some(errors)],
     };
     let prepared = services::system()
         .prepare(&Job::new(), spawn)
