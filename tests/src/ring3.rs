@@ -20,9 +20,7 @@ pub fn programs_for(kernel: &Path) -> Result<Vec<(String, PathBuf)>, String> {
 /// # Errors
 /// It does not compile, or the file cannot be written.
 pub fn archive(name: &str, path: &str) -> Result<PathBuf, String> {
-    let all = ring3_programs()?;
-    let elf = all.iter().find(|(program, _)| program == name);
-    let (_, elf) = elf.ok_or_else(|| format!("there is no ring-3 program {name}"))?;
+    let elf = program(name)?;
     let folder = root().target().join("ring3");
     std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
     let disk = folder.join(format!("{name}.tar"));
@@ -33,4 +31,15 @@ pub fn archive(name: &str, path: &str) -> Result<PathBuf, String> {
     };
     pack().map_err(|e| format!("cannot write {}: {e}", disk.display()))?;
     Ok(disk)
+}
+
+/// The ELF of the program `name`.
+///
+/// # Errors
+/// There is none, or it does not compile.
+pub fn program(name: &str) -> Result<PathBuf, String> {
+    let mut all = ring3_programs()?.into_iter();
+    let elf = all.find(|(program, _)| program == name);
+    let elf = elf.map(|(_, elf)| elf);
+    elf.ok_or_else(|| format!("there is no ring-3 program {name}"))
 }

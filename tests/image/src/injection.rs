@@ -9,6 +9,10 @@ mod core_walk;
 mod hangs;
 mod param;
 mod regs;
+#[cfg(ringo_kernel)]
+mod ring3_bare;
+#[cfg(ringo_kernel)]
+mod ring3_memory;
 mod run;
 mod stacks;
 mod wait;
@@ -19,8 +23,11 @@ ringo::main!(main);
 fn main() -> Outcome {
     let all = [hangs::TESTS, regs::TESTS, stacks::TESTS];
     run::run(|| {
-        all.into_iter()
-            .flatten()
-            .map(|&(name, f)| (name, Run::Answers(f)))
+        let all = all.into_iter().flatten();
+        #[cfg(ringo_kernel)]
+        let all = all
+            .chain(ring3_bare::TESTS.iter().copied().flatten())
+            .chain(ring3_memory::TESTS);
+        all.map(|&(name, f)| (name, Run::Answers(f)))
     })
 }

@@ -66,6 +66,12 @@ mod reach;
 mod regs;
 #[cfg(ringo_kernel)]
 mod ring3_bare;
+#[cfg(ringo_kernel)]
+mod ring3_figures;
+#[cfg(ringo_kernel)]
+mod ring3_memory;
+#[cfg(ringo_kernel)]
+mod ring3_net;
 mod rwmutex;
 mod sched_fair;
 mod sched_life;
@@ -100,6 +106,9 @@ const BARE: &[&[Test]] = &[
     net_stack::TESTS,
     pci::TESTS,
     regs::TESTS,
+    ring3_figures::TESTS,
+    ring3_memory::TESTS,
+    ring3_net::TESTS,
     stacks::TESTS,
     step::TESTS,
 ];

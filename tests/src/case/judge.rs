@@ -15,14 +15,18 @@ impl Case {
     }
 
     pub(super) fn judge_all(&self, outcome: &Outcome) -> Result<(), String> {
+        let says = |text: &str| outcome.stdout.contains(text) || outcome.stderr.contains(text);
         match self.expect {
             Expect::Exit(status) if outcome.exit != status => {
                 return Err(format!("exit status {} instead of {status}", outcome.exit));
             }
             Expect::Failure if outcome.exit == 0 => return Err("it passed, but should not".into()),
+            // What an image does not have fails without a reason.
+            Expect::Failure if says("there is no test ") => {
+                return Err("the image has no such test".into());
+            }
             _ => {}
         }
-        let says = |text: &str| outcome.stdout.contains(text) || outcome.stderr.contains(text);
         if let Some(missing) = self.said.iter().find(|text| !says(text)) {
             return Err(format!("it did not say \"{missing}\""));
         }

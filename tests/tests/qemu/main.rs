@@ -43,6 +43,9 @@ mod programs;
 mod reach;
 mod regs;
 mod ring3_bare;
+mod ring3_figures;
+mod ring3_memory;
+mod ring3_net;
 mod served;
 mod shell;
 mod soak;
@@ -69,6 +72,9 @@ fn main() -> ExitCode {
     let cases = [
         regs::cases(),
         ring3_bare::cases(),
+        ring3_memory::cases(),
+        ring3_net::cases(),
+        ring3_figures::cases(),
         served::cases(),
         clients::cases(),
         loads::cases(),
