@@ -82,6 +82,16 @@ fn from_disk() -> Result<(), String> {
     run("from an archive", &["--disk", &disk, "null"], 0, &[])
 }
 
+/// All that the library of ring-3 programs has, by a program on a disk: it starts copies of itself from there.
+fn library() -> Result<(), String> {
+    let disk = ring3::archive("library", "bin/library")?;
+    let disk = disk.display().to_string();
+    ["1", "2", "4"].iter().try_for_each(|smp| {
+        let words = ["--smp", smp, "--disk", &disk, "library"];
+        run("library", &words, 0, &["shared memory: ", "time: "])
+    })
+}
+
 /// What is typed reaches the program.
 fn input() -> Result<(), String> {
     let mut child = runner_command(&["exec", "cat"])?
@@ -107,9 +117,10 @@ pub fn trials() -> Vec<Trial> {
             run(name, words, *status, says)
         })
     });
-    let more: [(&str, Check); 3] = [
+    let more: [(&str, Check); 4] = [
         ("a file of the user's own", own_file),
         ("from an archive on the disk", from_disk),
+        ("the library", library),
         ("input", input),
     ];
     let more = more.map(|(name, run)| trial(format!("exec::{name}"), run));
