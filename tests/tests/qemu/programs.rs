@@ -56,6 +56,12 @@ const DEMOS: &[(&str, &[&str], i32, &str)] = &[
     ),
     ("sieve", &["--smp", "2", "--", "300"], 0, ""),
     ("producer_consumer", &["--smp", "2"], 0, ""),
+    (
+        "switchcost",
+        &["--smp", "2", "--", "200"],
+        0,
+        "round trip of two processes (messages)",
+    ),
     ("steal", &["--smp", "2"], 0, ""),
     (
         "deadlock",
