@@ -54,9 +54,7 @@ impl Futexes {
     }
 
     fn bucket(&self, key: WordKey) -> &SpinLock<WaitQueue> {
-        // Words are multiples of 4; the multiplier spreads what differs in its low bits (Knuth).
-        let hash = (key.mark().addr() as u64 >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &self.buckets[(hash >> 56) as usize % BUCKETS].0
+        &self.buckets[(key.hash() >> 56) as usize % BUCKETS].0
     }
 
     /// Sleeps while the word at `address` is `expected`, until a wake or until `timeout_ns` is over.
@@ -92,7 +90,7 @@ impl Futexes {
             if alarm.is_over() {
                 return Err(Error::TimedOut);
             }
-            match wait.park(list, |list| list, key.mark()) {
+            match wait.park(list, |list| list, (&raw const key).cast_mut().cast()) {
                 Woken::Popped => return Ok(()),
                 Woken::Nudged => {}
             }
@@ -107,7 +105,9 @@ impl Futexes {
         let key = memory.word_key(address)?;
         let n = usize::try_from(n).unwrap_or(usize::MAX);
         let mut list = self.bucket(key).lock();
-        let woken = list.pop_up_to(n, |w| w.elem == key.mark());
+        // SAFETY: what each waiter of these lists carries is the key in `wait`'s frame, which is not left while the waiter is linked;
+        // nobody writes to it.
+        let woken = list.pop_up_to(n, |w| unsafe { *w.elem.cast::<WordKey>() } == key);
         drop(list);
         let count = woken.len();
         woken.ready(true);

@@ -1,20 +1,39 @@
 //! The memory of the process that calls, as the calls see it. Addresses are the program's: any number may come.
 
 use abi::Error;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Something that words lie in: the memory of one process that nobody else has, or a memory that is shared. No two are ever the
+/// same, also if one is gone, as page frames are: these go from one to the other while somebody waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner(u64);
+
+impl Owner {
+    /// A new one.
+    #[allow(clippy::new_without_default)] // each is another one
+    pub fn new() -> Owner {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Owner(LAST.fetch_add(1, Relaxed)) // the number alone counts
+    }
+}
 
 /// Where a word lies, whoever maps it at which address: what a futex is known by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WordKey(u64);
+pub struct WordKey {
+    owner: Owner,
+    at: u64,
+}
 
 impl WordKey {
-    /// The word at physical address `phys`.
-    pub fn of(phys: u64) -> WordKey {
-        WordKey(phys)
+    /// The word at `at` of `owner`, in bytes: an address of the process, or an offset in what is shared.
+    pub fn of(owner: Owner, at: u64) -> WordKey {
+        WordKey { owner, at }
     }
 
-    /// It, as what a waiter carries.
-    pub(crate) fn mark(self) -> *mut () {
-        core::ptr::without_provenance_mut(self.0 as usize)
+    /// Its bits, mixed (Knuth): words are multiples of 4, and differ in their low bits.
+    pub(crate) fn hash(self) -> u64 {
+        let mix = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mix((self.at >> 2) ^ mix(self.owner.0 + 1).rotate_left(32))
     }
 }
 

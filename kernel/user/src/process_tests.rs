@@ -83,7 +83,7 @@ fn system(programs: &[(&str, &[Op])]) -> &'static System {
         disk_read: |_, _| Err(Error::Disk),
         frames: machine::SHARED,
         files: Arc::new(module),
-        // Its own: a test has a scheduler of its own, and frames are used again.
+        // Its own: a test has a scheduler of its own.
         futexes: Box::leak(Box::new(Futexes::new())),
     };
     Box::leak(Box::new(System::new(services)))

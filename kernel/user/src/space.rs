@@ -25,6 +25,7 @@ mod unmap;
 use crate::files::Bytes;
 use crate::limits::{self, PageAccount};
 use crate::machine::{self, PAGE, Tables, USER_BASE, USER_END};
+use crate::memory::Owner;
 use abi::Error;
 use alloc::sync::Arc;
 use areas::{Area, Areas, Kind};
@@ -36,6 +37,9 @@ pub use crate::machine::Access;
 pub trait SharedFrames: Send + Sync {
     /// Its frames, in their order.
     fn frames(&self) -> &[u64];
+
+    /// What words in it are known by.
+    fn owner(&self) -> Owner;
 }
 
 /// Bytes of the first thread's stack.
@@ -81,6 +85,8 @@ pub struct Space {
     tables: Tables,
     areas: SpinLock<Areas>,
     account: Arc<PageAccount>,
+    /// What words in memory of its own are known by.
+    owner: Owner,
 }
 
 impl Space {
@@ -96,6 +102,7 @@ impl Space {
                 Areas::new(account.limit().saturating_mul(limits::MAPPED_FACTOR)),
             ),
             account,
+            owner: Owner::new(),
         })
     }
 

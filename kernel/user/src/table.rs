@@ -4,6 +4,7 @@
 //! hands its P on where it does that, in the driver (`sched::blocking`), since it may have to wait for its turn before.
 
 use crate::call;
+use crate::memory::Owner;
 use crate::object::{Child, Object};
 use crate::space::SharedFrames;
 use crate::system::Spawn;
@@ -110,6 +111,9 @@ fn may_write(flags: u64) -> Result<bool, Error> {
 impl SharedFrames for object::shm::Shm {
     fn frames(&self) -> &[u64] {
         self.frames()
+    }
+    fn owner(&self) -> Owner {
+        self.owner()
     }
 }
 

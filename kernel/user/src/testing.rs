@@ -5,7 +5,7 @@ use crate::call::{Ctx, Services};
 use crate::files::Module;
 use crate::futex::Futexes;
 use crate::handles::Handles;
-use crate::memory::{UserMemory, WordKey};
+use crate::memory::{Owner, UserMemory, WordKey};
 use crate::object::shm::Frames;
 use crate::stop::Stop;
 use crate::wait::Waits;
@@ -17,8 +17,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex};
 use std::vec::Vec;
 
-/// Runs a test on a scheduler of its own, one test at a time: they have one network and one console, and futexes that are known by
-/// where they lie.
+/// Runs a test on a scheduler of its own, one test at a time: they have one network and one console.
 pub fn run<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(|e| e.into_inner());
@@ -53,7 +52,7 @@ pub struct Process {
 
 /// Its memory; a clone is the same memory in another process.
 #[derive(Clone)]
-pub struct Memory(Arc<[AtomicU8]>);
+pub struct Memory(Arc<[AtomicU8]>, Owner);
 
 impl Memory {
     fn at(&self, address: u64, bytes: u64) -> Result<&[AtomicU8], Error> {
@@ -109,7 +108,7 @@ impl UserMemory for Memory {
             return Err(Error::BadAddress);
         }
         let word = self.at(address, 4)?;
-        Ok(WordKey::of(word.as_ptr() as u64))
+        Ok(WordKey::of(self.1, word.as_ptr() as u64))
     }
     fn load_u32(&self, address: u64) -> Result<u32, Error> {
         let word = self.at(address, 4)?;
@@ -130,7 +129,8 @@ fn disk_read(sector: u64, to: &mut [u8]) -> Result<(), Error> {
 impl Process {
     /// A process without handles.
     pub fn new() -> Arc<Process> {
-        Self::with(Memory((0..BYTES).map(|_| AtomicU8::new(0)).collect()))
+        let bytes = (0..BYTES).map(|_| AtomicU8::new(0)).collect();
+        Self::with(Memory(bytes, Owner::new()))
     }
 
     /// One with the memory of another one.

@@ -210,7 +210,7 @@ impl UserMemory for Space {
     }
 
     fn word_key(&self, address: u64) -> Result<WordKey, Error> {
-        self.physical_u32(address).map(WordKey::of)
+        Space::word_key(self, address)
     }
 
     fn load_u32(&self, address: u64) -> Result<u32, Error> {

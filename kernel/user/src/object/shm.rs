@@ -1,6 +1,7 @@
 //! Memory that processes share: frames that stay for as long as anybody has a handle to it, or has it mapped.
 
 use crate::account::Charge;
+use crate::memory::Owner;
 use abi::{Error, PAGE_BYTES};
 use alloc::vec::Vec;
 
@@ -15,6 +16,7 @@ pub struct Frames {
 
 /// Memory to share.
 pub struct Shm {
+    owner: Owner,
     frames: Vec<u64>,
     source: Frames,
     _charge: Charge,
@@ -28,6 +30,7 @@ impl Shm {
     pub fn new(charge: Charge, source: Frames) -> Result<Shm, Error> {
         let pages = (charge.bytes() / PAGE_BYTES) as usize;
         let mut shm = Shm {
+            owner: Owner::new(),
             frames: Vec::new(),
             source,
             _charge: charge,
@@ -46,6 +49,11 @@ impl Shm {
     /// Its frames, in order: physical addresses.
     pub fn frames(&self) -> &[u64] {
         &self.frames
+    }
+
+    /// What words in it are known by.
+    pub fn owner(&self) -> Owner {
+        self.owner
     }
 
     /// Its size in bytes.

@@ -1,7 +1,8 @@
 //! Memory of ring 3, as the kernel reaches it: page by page, with the space locked, through the map of all memory.
 
-use super::{Areas, Denied, Space, Touch, USER_BASE, USER_END};
+use super::{Areas, Denied, Kind, Space, Touch, USER_BASE, USER_END};
 use crate::machine::{self, PAGE};
+use crate::memory::WordKey;
 use abi::Error;
 use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
@@ -80,23 +81,23 @@ impl Space {
         self.pages(to, bytes, Touch::Write, |_, _, _| {})
     }
 
-    /// Physical address of an aligned `u32`: the same for all who have it mapped.
+    /// Where an aligned `u32` lies: the same for all who share it, and for nobody else, now or later. Its page is backed.
     ///
     /// # Errors
     /// [`Error::BadAddress`], also if it is no multiple of 4; [`Error::OutOfMemory`].
-    pub fn physical_u32(&self, address: u64) -> Result<u64, Error> {
-        self.with_u32(address, |_, physical| physical)
+    pub fn word_key(&self, address: u64) -> Result<WordKey, Error> {
+        self.with_u32(address, |_, key| key)
     }
 
     /// An aligned `u32` of ring 3's memory, read at once.
     ///
     /// # Errors
-    /// As [`Space::physical_u32`].
+    /// As [`Space::word_key`].
     pub fn load_u32(&self, address: u64) -> Result<u32, Error> {
         self.with_u32(address, |word, _| word)
     }
 
-    fn with_u32<T>(&self, address: u64, f: impl FnOnce(u32, u64) -> T) -> Result<T, Error> {
+    fn with_u32<T>(&self, address: u64, f: impl FnOnce(u32, WordKey) -> T) -> Result<T, Error> {
         if !address.is_multiple_of(4) {
             return Err(Error::BadAddress);
         }
@@ -108,6 +109,13 @@ impl Space {
             let at = machine::frame_bytes(frame).add((address % PAGE) as usize);
             AtomicU32::from_ptr(at.cast()).load(SeqCst)
         };
-        Ok(f(word, frame + address % PAGE))
+        let (start, area) = areas.find(address / PAGE * PAGE)?;
+        let key = match &area.kind {
+            Kind::Shared { memory, first } => {
+                WordKey::of(memory.owner(), first * PAGE + (address - start))
+            }
+            _ => WordKey::of(self.owner, address),
+        };
+        Ok(f(word, key))
     }
 }

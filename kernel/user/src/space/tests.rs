@@ -1,5 +1,6 @@
 use super::*;
 use crate::limits::Job;
+use crate::memory::WordKey;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::vec::Vec;
 
@@ -13,17 +14,19 @@ fn read(space: &Space, at: u64, n: usize) -> Result<Vec<u8>, Error> {
     space.copy_in(at, &mut bytes).map(|()| bytes)
 }
 
-struct Pages(Vec<u64>);
+struct Pages(Vec<u64>, Owner);
 impl Pages {
     fn new(n: usize) -> Arc<Pages> {
-        Arc::new(Pages(
-            (0..n).map(|_| machine::alloc_frame().unwrap()).collect(),
-        ))
+        let frames = (0..n).map(|_| machine::alloc_frame().unwrap());
+        Arc::new(Pages(frames.collect(), Owner::new()))
     }
 }
 impl SharedFrames for Pages {
     fn frames(&self) -> &[u64] {
         &self.0
+    }
+    fn owner(&self) -> Owner {
+        self.1
     }
 }
 impl Drop for Pages {
@@ -250,12 +253,13 @@ fn shared_memory_counts_for_each_and_lives_as_long_as_the_last() {
     a.copy_out(at_a + PAGE, b"shared").unwrap();
     assert_eq!(read(&b, at_b + PAGE, 6).unwrap(), b"shared");
     assert_eq!(b.copy_out(at_b, &[1]), Err(Error::BadAddress));
-    assert_eq!(
-        a.physical_u32(at_a + PAGE + 4),
-        b.physical_u32(at_b + PAGE + 4)
-    );
+    assert_eq!(a.word_key(at_a + PAGE + 4), b.word_key(at_b + PAGE + 4));
+    let other = a.word_key(at_a + 2 * PAGE).unwrap();
     a.unmap(at_a, PAGE).unwrap();
     assert_eq!(of_a.used(), 2);
+    // Where it lies in what is shared, also in the rest of it.
+    assert_eq!(a.word_key(at_a + 2 * PAGE).unwrap(), other);
+    assert_eq!(b.word_key(at_b + 2 * PAGE).unwrap(), other);
     a.copy_out(at_a + PAGE, b"S").unwrap(); // the right frame still
     assert_eq!(read(&b, at_b + PAGE, 6).unwrap(), b"Shared");
     let held = Arc::downgrade(&memory);
@@ -265,6 +269,31 @@ fn shared_memory_counts_for_each_and_lives_as_long_as_the_last() {
     a.unmap(at_a, 3 * PAGE).unwrap();
     assert!(held.upgrade().is_none());
     assert_eq!(of_a.used(), 0);
+}
+
+/// Or a waiter whose page is gone would be woken in the place of another program's, which sleeps on then.
+#[test]
+fn a_frame_that_goes_to_another_takes_no_waiters_along() {
+    let spaces = [space(10).0, space(10).0];
+    // Frame, whose it was, and what its first word was known by.
+    let mut seen: Vec<(u64, usize, WordKey)> = Vec::new();
+    let mut passed_on = 0;
+    for i in 0..96 {
+        let s = &spaces[i % 2];
+        let (at, whose) = match i % 3 {
+            0 => (s.map_shared(Pages::new(1), true).unwrap(), 2 + i),
+            _ => (s.map(PAGE, true).unwrap(), i % 2),
+        };
+        let frame = s.resolve(&s.areas.lock(), at, Touch::Read).unwrap();
+        let word = s.word_key(at).unwrap();
+        for &(f, w, of) in seen.iter().filter(|&&(_, w, _)| w != whose) {
+            passed_on += usize::from(f == frame);
+            assert_ne!(of, word, "{w} and {whose}, frames {f:#x} and {frame:#x}")
+        }
+        seen.push((frame, whose, word));
+        s.unmap(at, PAGE).unwrap()
+    }
+    assert_ne!(passed_on, 0, "no frame went to another: this shows nothing");
 }
 
 #[test]

@@ -5,12 +5,12 @@ use base::shim::{AtomicU32, Ordering::*};
 use sched::models::{as_m, free, parks, sched, set_clock};
 use std::sync::Arc;
 use user::futex::Futexes;
-use user::memory::{UserMemory, WordKey};
+use user::memory::{Owner, UserMemory, WordKey};
 use user::stop::Stop;
 use user::wait::Waits;
 
 /// Memory that is one word, at every address.
-struct Word(AtomicU32);
+struct Word(AtomicU32, Owner);
 
 impl UserMemory for Word {
     fn copy_in(&self, _: u64, _: &mut [u8]) -> Result<(), Error> {
@@ -23,7 +23,7 @@ impl UserMemory for Word {
         Err(Error::BadAddress)
     }
     fn word_key(&self, address: u64) -> Result<WordKey, Error> {
-        Ok(WordKey::of(address))
+        Ok(WordKey::of(self.1, address))
     }
     fn load_u32(&self, _: u64) -> Result<u32, Error> {
         Ok(self.0.load(Relaxed)) // I-FUTEX orders it
@@ -43,7 +43,7 @@ impl World {
     fn new() -> World {
         World {
             futexes: Futexes::new(),
-            word: Word(AtomicU32::new(0)),
+            word: Word(AtomicU32::new(0), Owner::new()),
             stop: Arc::new(Stop::new()),
         }
     }
