@@ -1,6 +1,7 @@
-//! Memory of the kernel that a process holds on to: messages under way, pipes, pages. Counted against its limit, so that no
-//! program uses up what the machine needs.
+//! Memory of the kernel that a process holds on to: messages under way, pipes, connections, memory to share. Counted against its
+//! limit and its job's, so that no program uses up what the machine needs.
 
+use crate::limits::Job;
 use abi::Error;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,6 +10,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Account {
     used_bytes: AtomicU64,
     limit_bytes: u64,
+    job: Arc<Job>,
     spare: fn(u64) -> bool,
 }
 
@@ -19,11 +21,12 @@ pub struct Charge {
 }
 
 impl Account {
-    /// An account of `limit_bytes`. `spare` says whether the machine itself has so many bytes to spare now.
-    pub fn new(limit_bytes: u64, spare: fn(u64) -> bool) -> Arc<Account> {
+    /// An account of `limit_bytes` for a process of `job`. `spare` says whether the machine itself has so many bytes to spare now.
+    pub fn new(limit_bytes: u64, job: Arc<Job>, spare: fn(u64) -> bool) -> Arc<Account> {
         Arc::new(Account {
             used_bytes: AtomicU64::new(0),
             limit_bytes,
+            job,
             spare,
         })
     }
@@ -36,7 +39,7 @@ impl Account {
     /// Counts `bytes` more.
     ///
     /// # Errors
-    /// `OutOfMemory`: the limit, or the machine, allows no more.
+    /// `OutOfMemory`: the limit, the job, or the machine, allows no more.
     pub fn charge(self: &Arc<Self>, bytes: u64) -> Result<Charge, Error> {
         if !(self.spare)(bytes) {
             return Err(Error::OutOfMemory);
@@ -45,13 +48,16 @@ impl Account {
             used.checked_add(bytes)
                 .filter(|&all| all <= self.limit_bytes)
         };
-        match self.used_bytes.fetch_update(Relaxed, Relaxed, more) {
-            Ok(_) => Ok(Charge {
-                account: self.clone(),
-                bytes,
-            }),
-            Err(_) => Err(Error::OutOfMemory),
+        let within = self.used_bytes.fetch_update(Relaxed, Relaxed, more);
+        within.map_err(|_| Error::OutOfMemory)?;
+        if !self.job.memory.take(bytes) {
+            self.used_bytes.fetch_sub(bytes, Relaxed);
+            return Err(Error::OutOfMemory);
         }
+        Ok(Charge {
+            account: self.clone(),
+            bytes,
+        })
     }
 }
 
@@ -65,6 +71,7 @@ impl Charge {
 impl Drop for Charge {
     fn drop(&mut self) {
         self.account.used_bytes.fetch_sub(self.bytes, Relaxed);
+        self.account.job.memory.give(self.bytes)
     }
 }
 
@@ -74,7 +81,7 @@ mod tests {
 
     #[test]
     fn charges_end_with_what_was_charged() {
-        let account = Account::new(100, |_| true);
+        let account = Account::new(100, Job::new(), |_| true);
         let most = account.charge(90).unwrap();
         assert_eq!(account.charge(11).err(), Some(Error::OutOfMemory));
         assert_eq!(account.charge(u64::MAX).err(), Some(Error::OutOfMemory));
@@ -86,8 +93,26 @@ mod tests {
     }
 
     #[test]
+    fn a_job_limits_what_its_processes_keep_in_the_kernel() {
+        let job = Job::with_memory(150);
+        let (a, b) = (
+            Account::new(100, job.clone(), |_| true),
+            Account::new(100, job.clone(), |_| true),
+        );
+        let most = a.charge(100).unwrap();
+        assert_eq!(b.charge(51).err(), Some(Error::OutOfMemory));
+        assert_eq!((b.used_bytes(), job.used_bytes()), (0, 100));
+        drop(most);
+        let all = b.charge(100).unwrap();
+        drop(b); // what was charged is still there
+        assert_eq!(job.used_bytes(), 100);
+        drop(all);
+        assert_eq!(job.used_bytes(), 0);
+    }
+
+    #[test]
     fn the_machine_has_a_say() {
-        let account = Account::new(100, |bytes| bytes < 10);
+        let account = Account::new(100, Job::new(), |bytes| bytes < 10);
         assert!(account.charge(9).is_ok());
         assert_eq!(account.charge(10).err(), Some(Error::OutOfMemory));
     }

@@ -1,12 +1,15 @@
-//! What processes may use, so that one of them hurts no other: a process of memory, threads and handles, a *job* of processes and
-//! memory. A job is what the shell or the kernel's program has started, with all that it starts itself.
+//! What processes may use, so that one of them hurts no other: a process of memory, threads and handles, a *job* of processes, threads
+//! and memory. A job is what the shell or the kernel's program has started, with all that it starts itself.
+//!
+//! A process may have its limit mapped, and as much again kept for it in the kernel ([`crate::account`]); its job counts both. Memory that
+//! is shared counts for who has made it, and for each who has it mapped.
 
 use crate::machine::{self, PAGE};
 use abi::Error;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
-/// Memory of a process at most, in bytes; on a small machine a quarter of that one's.
+/// Memory of a process at most, in bytes, mapped, and as much in the kernel; on a small machine a quarter of that one's.
 pub const PROCESS_BYTES: u64 = 64 << 20;
 /// Threads of a process.
 pub const THREADS: u32 = 1024;
@@ -76,26 +79,31 @@ pub struct Job {
     pub processes: Counter,
     /// Threads of all of them.
     pub threads: Counter,
-    /// Pages of all of them.
-    pages: Counter,
+    /// Bytes of all of them: their pages, and what the kernel keeps for them.
+    pub(crate) memory: Counter,
     /// No process begins in it any more.
     closed: AtomicBool,
 }
 
 impl Job {
-    /// A job of this machine: its pages are half of the machine's.
+    /// A job of this machine: it may have half of its memory.
     pub fn new() -> Arc<Job> {
+        Self::with_memory(machine::total_frames() / 2 * PAGE)
+    }
+
+    /// One that may have so many bytes.
+    pub fn with_memory(bytes: u64) -> Arc<Job> {
         Arc::new(Job {
             processes: Counter::new(PROCESSES),
             threads: Counter::new(JOB_THREADS.min(machine::total_frames() / FRAMES_OF_A_THREAD)),
-            pages: Counter::new(machine::total_frames() / 2),
+            memory: Counter::new(bytes),
             closed: AtomicBool::new(false),
         })
     }
 
-    /// Pages of all of its processes.
-    pub fn pages_used(&self) -> u64 {
-        self.pages.used()
+    /// Bytes of all of its processes, and those that have outlived the process that made them.
+    pub fn used_bytes(&self) -> u64 {
+        self.memory.used()
     }
 
     /// It is over: no process begins in it any more. Under the lock that [`Job::is_closed`] is asked under.
@@ -138,7 +146,7 @@ impl PageAccount {
         if !self.pages.take(n) {
             return Err(Error::OutOfMemory);
         }
-        if !self.job.pages.take(n) {
+        if !self.job.memory.take(n.saturating_mul(PAGE)) {
             self.pages.give(n);
             return Err(Error::OutOfMemory);
         }
@@ -148,7 +156,7 @@ impl PageAccount {
     /// Gives `n` back.
     pub fn give(&self, n: u64) {
         self.pages.give(n);
-        self.job.pages.give(n);
+        self.job.memory.give(n * PAGE);
     }
 
     /// Pages in use.
@@ -177,12 +185,7 @@ mod tests {
 
     #[test]
     fn a_job_limits_its_processes_together() {
-        let job = Arc::new(Job {
-            processes: Counter::new(1),
-            threads: Counter::new(1),
-            pages: Counter::new(5),
-            closed: AtomicBool::new(false),
-        });
+        let job = Job::with_memory(5 * PAGE);
         let (a, b) = (
             PageAccount::with_limit(job.clone(), 4),
             PageAccount::with_limit(job.clone(), 4),

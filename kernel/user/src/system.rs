@@ -131,7 +131,7 @@ impl System {
         let program = elf::parse((*file).as_ref())
             .map_err(|why| SpawnError::NotAProgram(spawn.name.into(), why))?;
         let pages = Arc::new(PageAccount::new(job.clone()));
-        let account = Account::new(pages.limit() * PAGE, spare);
+        let account = Account::new(pages.limit() * PAGE, job.clone(), spare);
         let id = self.last_id.fetch_add(1, Relaxed) + 1;
         let process = Process::new(self, id, spawn.name, job, pages.clone(), account)?;
         for (i, object) in spawn.handles.into_iter().enumerate() {

@@ -5,6 +5,7 @@ use crate::call::{Ctx, Services};
 use crate::files::Module;
 use crate::futex::Futexes;
 use crate::handles::Handles;
+use crate::limits::Job;
 use crate::memory::{Owner, UserMemory, WordKey};
 use crate::object::shm::Frames;
 use crate::stop::Stop;
@@ -31,7 +32,7 @@ pub const BYTES: u64 = 3 * 4096;
 /// Handles of a process.
 pub const HANDLES: usize = 16;
 /// Bytes that a process may be charged for.
-pub const LIMIT: u64 = 1 << 20;
+pub const LIMIT: u64 = 16 << 20;
 
 static FUTEXES: Futexes = Futexes::new();
 /// What was written to the console.
@@ -152,7 +153,7 @@ impl Process {
         Arc::new(Process {
             memory,
             handles: Handles::new(HANDLES),
-            account: Account::new(LIMIT, |_| true),
+            account: Account::new(LIMIT, Job::new(), |_| true),
             stop: Arc::new(Stop::new()),
             services,
         })

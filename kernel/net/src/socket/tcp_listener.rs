@@ -46,10 +46,25 @@ impl TcpListener {
     /// # Errors
     /// `AddrInUse`, `AddrNotAvailable`, and those of [`ToSocketAddrs`].
     pub fn bind(addr: impl ToSocketAddrs) -> Result<TcpListener> {
+        Self::bind_with_backlog(addr, BACKLOG)
+    }
+
+    /// The same with `backlog` connections at most that wait to be accepted, at least one (C: the argument of `listen`).
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::TcpListener;
+    /// TcpListener::bind_with_backlog("127.0.0.1:80", 16).unwrap();
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// As [`bind`](TcpListener::bind).
+    pub fn bind_with_backlog(addr: impl ToSocketAddrs, backlog: usize) -> Result<TcpListener> {
         first(addr, |addr| {
             await_route(addr.ip())?;
             let fd = Fd::new();
-            let listener = machine().stack.listen(addr, BACKLOG, fd.pd.clone())?;
+            let listener = machine().stack.listen(addr, backlog, fd.pd.clone())?;
             say_listens("tcp", listener.local());
             Ok(TcpListener { listener, fd })
         })

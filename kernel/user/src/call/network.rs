@@ -15,9 +15,9 @@ fn port_of(port: u64) -> Result<u16, Error> {
 /// `Listen`: a listener on all addresses of the machine; a handle.
 ///
 /// # Errors
-/// `BadArgument`: no port; `InUse`, `Network`, `Limit`.
+/// `BadArgument`: no port; `InUse`, `Network`, `Limit`, `OutOfMemory`.
 pub fn listen(ctx: &Ctx<'_>, port: u64) -> Result<u64, Error> {
-    let listener = Listener::bind(port_of(port)?)?;
+    let listener = Listener::bind(port_of(port)?, ctx.account)?;
     let object = Object::Listener(Arc::new(listener));
     ctx.handles.insert(object).map(u64::from)
 }
@@ -25,13 +25,14 @@ pub fn listen(ctx: &Ctx<'_>, port: u64) -> Result<u64, Error> {
 /// `Accept`: the next connection of a listener; a handle.
 ///
 /// # Errors
-/// `BadHandle`, `Network`, `Limit`: the connection is closed again; `Killed`.
+/// `BadHandle`, `Network`, `Limit`, `OutOfMemory`: the connection is closed again; `Killed`.
 pub fn accept(ctx: &Ctx<'_>, handle: u64) -> Result<u64, Error> {
     let entry = ctx.handles.get(handle)?;
     let Object::Listener(listener) = &entry.object else {
         return Err(Error::BadHandle);
     };
-    let stream = listener.accept(ctx.wait_on(&entry, WaitReason::IoWait))?;
+    let wait = ctx.wait_on(&entry, WaitReason::IoWait);
+    let stream = listener.accept(wait, ctx.account)?;
     let object = Object::Stream(Arc::new(stream));
     ctx.handles.insert(object).map(u64::from)
 }
@@ -39,11 +40,11 @@ pub fn accept(ctx: &Ctx<'_>, handle: u64) -> Result<u64, Error> {
 /// `Connect`: a connection to port `port` of IPv4 address `address`; a handle.
 ///
 /// # Errors
-/// `BadArgument`: no address, no port; `Refused`, `TimedOut`, `Network`, `Limit`, `Killed`.
+/// `BadArgument`: no address, no port; `Refused`, `TimedOut`, `Network`, `Limit`, `OutOfMemory`, `Killed`.
 pub fn connect(ctx: &Ctx<'_>, address: u64, port: u64) -> Result<u64, Error> {
     let address = u32::try_from(address).map_err(|_| Error::BadArgument)?;
     let to = SocketAddrV4::new(Ipv4Addr::from_bits(address), port_of(port)?);
-    let stream = Stream::connect(ctx.waits.wait(WaitReason::IoWait), to)?;
+    let stream = Stream::connect(ctx.waits.wait(WaitReason::IoWait), to, ctx.account)?;
     let object = Object::Stream(Arc::new(stream));
     ctx.handles.insert(object).map(u64::from)
 }

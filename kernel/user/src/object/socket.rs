@@ -2,7 +2,11 @@
 //! what it waits for is interrupted, not closed.
 //!
 //! One thread at a time is in a call of the network for a direction; the others wait here, where they can be ended.
+//!
+//! A connection's buffers are memory of the kernel's, so each counts for the process that has accepted it or connected; those that
+//! nobody has accepted count for who listens, as many as there may be, from the start.
 
+use crate::account::{Account, Charge};
 use crate::sleeper::Interrupt;
 use crate::wait::Wait;
 use abi::Error;
@@ -11,14 +15,28 @@ use base::{Rank, SpinLock};
 use core::net::{Ipv4Addr, SocketAddrV4};
 use csp::waitq::WaitQueue;
 use net::socket::{self, ErrorKind, Read, TcpListener, TcpStream, Write};
+use net::stack::tcp::Config;
+
+/// Connections of a listener that wait to be accepted at most (Linux had so many for long).
+pub const BACKLOG: u64 = 128;
+
+/// Memory of the kernel for `n` connections.
+fn charge(account: &Arc<Account>, n: u64) -> Result<Charge, Error> {
+    account.charge(n * Config::default().connection_bytes() as u64)
+}
 
 /// Who accepts connections; closed with the last reference.
-pub struct Listener(Arc<Accepting>);
+pub struct Listener {
+    accepting: Arc<Accepting>,
+    // Not in what calls are interrupted by: who does that may hold it for a moment after the last call has left.
+    _charge: Charge,
+}
 
 /// A connection; closed with the last reference. What was written still arrives.
 pub struct Stream {
     reading: Arc<Reading>,
     writing: Arc<Writing>,
+    _charge: Charge,
 }
 
 struct Accepting {
@@ -58,24 +76,32 @@ impl Listener {
     /// Listens at all addresses of the machine; port 0 is one that is free.
     ///
     /// # Errors
-    /// `InUse`, `Network`.
-    pub fn bind(port: u16) -> Result<Listener, Error> {
-        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).map_err(error)?;
-        Ok(Listener(Arc::new(Accepting {
+    /// `InUse`, `Network`, `OutOfMemory`.
+    pub fn bind(port: u16, account: &Arc<Account>) -> Result<Listener, Error> {
+        let charge = charge(account, BACKLOG)?;
+        let at = (Ipv4Addr::UNSPECIFIED, port);
+        let listener = TcpListener::bind_with_backlog(at, BACKLOG as usize).map_err(error)?;
+        let accepting = Accepting {
             listener,
             turn: Turn::new(),
-        })))
+        };
+        Ok(Listener {
+            accepting: Arc::new(accepting),
+            _charge: charge,
+        })
     }
 
     /// The next connection.
     ///
     /// # Errors
-    /// `Network`, and those of the wait.
-    pub fn accept(&self, mut wait: Wait<'_>) -> Result<Stream, Error> {
-        let accepting = &*self.0;
+    /// `Network`, and those of the wait. `OutOfMemory`: the connection is closed again.
+    pub fn accept(&self, mut wait: Wait<'_>, account: &Arc<Account>) -> Result<Stream, Error> {
+        let accepting = &*self.accepting;
         let accept = || accepting.listener.accept();
-        let (stream, _) = accepting.turn.call(&mut wait, self.0.clone(), accept)?;
-        Stream::new(stream)
+        let (stream, _) = accepting
+            .turn
+            .call(&mut wait, self.accepting.clone(), accept)?;
+        Stream::new(stream, charge(account, 1)?)
     }
 
     /// Its port.
@@ -83,13 +109,13 @@ impl Listener {
     /// # Errors
     /// `Network`.
     pub fn port(&self) -> Result<u16, Error> {
-        let at = self.0.listener.local_addr().map_err(error)?;
+        let at = self.accepting.listener.local_addr().map_err(error)?;
         Ok(at.port())
     }
 }
 
 impl Stream {
-    fn new(stream: TcpStream) -> Result<Stream, Error> {
+    fn new(stream: TcpStream, charge: Charge) -> Result<Stream, Error> {
         let reading = Reading {
             stream: stream.try_clone().map_err(error)?,
             turn: Turn::new(),
@@ -101,15 +127,21 @@ impl Stream {
         Ok(Stream {
             reading: Arc::new(reading),
             writing: Arc::new(writing),
+            _charge: charge,
         })
     }
 
     /// Connects. A machine that has no address yet waits for that first, for a few seconds, and is not interrupted in it.
     ///
     /// # Errors
-    /// `Refused`, `TimedOut`, `Network`, and those of the wait.
-    pub fn connect(mut wait: Wait<'_>, to: SocketAddrV4) -> Result<Stream, Error> {
-        let stream = Stream::new(TcpStream::begin_connect(to).map_err(error)?)?;
+    /// `Refused`, `TimedOut`, `Network`, `OutOfMemory`, and those of the wait.
+    pub fn connect(
+        mut wait: Wait<'_>,
+        to: SocketAddrV4,
+        account: &Arc<Account>,
+    ) -> Result<Stream, Error> {
+        let charge = charge(account, 1)?;
+        let stream = Stream::new(TcpStream::begin_connect(to).map_err(error)?, charge)?;
         let writing = &*stream.writing;
         let connected = || writing.stream.await_connected();
         writing

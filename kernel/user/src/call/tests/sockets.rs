@@ -111,3 +111,37 @@ fn a_connect_is_ended() {
         }
     })
 }
+
+/// Their buffers are the kernel's memory: a program that opens and never closes, or never accepts, comes to its own limit.
+#[test]
+fn connections_count_for_who_has_them() {
+    run(|| {
+        let (p, q) = (Process::new(), Process::new());
+        let one = net::stack::tcp::Config::default().connection_bytes() as u64;
+        p.call(|ctx| {
+            let listener = listen(ctx, 0).unwrap();
+            let unaccepted = p.account.used_bytes();
+            assert_eq!(unaccepted, crate::object::socket::BACKLOG * one);
+            let at = port(ctx, listener).unwrap();
+            let theirs = q.call(|ctx| connect(ctx, HERE, at)).unwrap();
+            assert_eq!(q.account.used_bytes(), one);
+            let mine = accept(ctx, listener).unwrap();
+            assert_eq!(p.account.used_bytes(), unaccepted + one);
+            // With all used up there is none.
+            let left = crate::testing::LIMIT - unaccepted - one;
+            let rest = p.account.charge(left).unwrap();
+            assert_eq!(connect(ctx, HERE, at), Err(Error::OutOfMemory));
+            assert_eq!(listen(ctx, 0), Err(Error::OutOfMemory));
+            let second = q.call(|ctx| connect(ctx, HERE, at)).unwrap();
+            assert_eq!(accept(ctx, listener), Err(Error::OutOfMemory));
+            assert_eq!(q.call(|ctx| read(ctx, second, BASE, 1)), Ok(0)); // closed again
+            drop(rest);
+            for handle in [listener, mine] {
+                close(ctx, handle).unwrap();
+            }
+            assert_eq!(q.call(|ctx| read(ctx, theirs, BASE, 1)), Ok(0));
+        });
+        q.end();
+        assert_eq!((p.account.used_bytes(), q.account.used_bytes()), (0, 0));
+    })
+}
