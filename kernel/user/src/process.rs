@@ -157,9 +157,11 @@ impl Process {
         &self.job
     }
 
-    /// Ends it so, if it does not end otherwise already: true if this is what counts. Its threads leave, wherever they are, soon.
+    /// Ends it so, if it does not end otherwise already: true if this is what counts. Its threads leave, wherever they are, soon. By a
+    /// goroutine, which may be one of them.
     pub fn end(&self, how: Ended) -> bool {
-        {
+        let me = sched::current().id();
+        let others = {
             let mut threads = self.threads.lock();
             if threads.ending.is_some() {
                 return false;
@@ -169,9 +171,12 @@ impl Process {
                 // SAFETY: in the list, which is locked.
                 unsafe { word.as_ref() }.store(1, SeqCst)
             }
-        }
+            threads.running.keys().any(|&thread| thread != me)
+        };
         self.stop.stop();
-        machine::interrupt_all();
+        if others {
+            machine::interrupt_all() // one that is alone is here, not in ring 3
+        }
         true
     }
 

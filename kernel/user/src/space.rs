@@ -287,11 +287,6 @@ impl Space {
             Err(Denied::OutOfMemory)
         }
     }
-
-    /// Pages in use.
-    pub fn used_pages(&self) -> u64 {
-        self.account.used()
-    }
 }
 
 impl Drop for Space {

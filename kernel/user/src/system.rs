@@ -207,18 +207,20 @@ impl System {
 }
 
 impl Prepared {
-    /// It begins.
+    /// It begins. One that cannot has ended, killed: others may have a handle to it, and wait.
     ///
     /// # Errors
     /// No memory for a thread; its job is over, or has too many threads.
     pub fn start(self) -> Result<Arc<Process>, Error> {
-        let system = self.process.system();
-        system.enter(&self.process)?;
-        if let Err(why) = thread::spawn(&self.process, self.space, self.start) {
-            system.remove(self.process.id());
+        let process = self.process;
+        let entered = process.system().enter(&process);
+        let begun = entered.and_then(|()| thread::spawn(&process, self.space, self.start));
+        if let Err(why) = begun {
+            process.kill();
+            process.finish();
             return Err(why);
         }
-        Ok(self.process)
+        Ok(process)
     }
 }
 

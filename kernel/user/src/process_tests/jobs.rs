@@ -86,3 +86,33 @@ fn a_fork_bomb_is_held_and_ends() {
         all_back(system, &job);
     })
 }
+
+/// What would wait for a process that never began would wait for ever.
+#[test]
+fn a_process_that_cannot_begin_has_ended() {
+    crate::testing::run(|| {
+        let (system, job) = (system(&[("a", &[exit(0)])]), Job::new());
+        let prepare = || {
+            let spawn = Spawn {
+                name: "a",
+                args: b"",
+                handles: vec![Some(Object::Null)],
+            };
+            let prepared = system.prepare(&job, spawn).unwrap();
+            (prepared.process.clone(), prepared)
+        };
+        let threads = job.threads.limit();
+        assert!(job.threads.take(threads));
+        let (process, prepared) = prepare();
+        assert_eq!(prepared.start().err(), Some(Error::Limit));
+        assert_eq!(process.ended().map(|e| e.how), Some(Ending::Killed as u32));
+        job.threads.give(threads);
+        all_back(system, &job);
+        // Its job is over, just before.
+        let (process, prepared) = prepare();
+        system.kill_job(&job);
+        assert_eq!(prepared.start().err(), Some(Error::Killed));
+        assert_eq!(process.ended().map(|e| e.how), Some(Ending::Killed as u32));
+        all_back(system, &job);
+    })
+}
