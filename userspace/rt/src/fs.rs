@@ -10,6 +10,11 @@ use alloc::vec::Vec;
 pub struct File(Handle);
 
 impl File {
+    /// The file that the process was given as that handle.
+    pub fn given(number: u32) -> File {
+        File(Handle::given(number))
+    }
+
     /// Opens the file of that name.
     ///
     /// # Errors

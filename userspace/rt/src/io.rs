@@ -135,6 +135,20 @@ pub fn pipe() -> Result<(PipeReader, PipeWriter)> {
     Ok((PipeReader(reader), PipeWriter(writer)))
 }
 
+impl PipeReader {
+    /// The end that the process was given as that handle.
+    pub fn given(number: u32) -> PipeReader {
+        PipeReader(Handle::given(number))
+    }
+}
+
+impl PipeWriter {
+    /// The end that the process was given as that handle.
+    pub fn given(number: u32) -> PipeWriter {
+        PipeWriter(Handle::given(number))
+    }
+}
+
 impl AsRef<Handle> for PipeReader {
     fn as_ref(&self) -> &Handle {
         &self.0

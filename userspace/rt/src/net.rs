@@ -15,6 +15,11 @@ pub struct TcpListener(Handle);
 pub struct TcpStream(Handle);
 
 impl TcpListener {
+    /// The listener that the process was given as that handle.
+    pub fn given(number: u32) -> TcpListener {
+        TcpListener(Handle::given(number))
+    }
+
     /// Listens at `port` on all addresses of the machine; 0: any port that is free.
     ///
     /// # Errors
@@ -48,6 +53,11 @@ impl TcpListener {
 }
 
 impl TcpStream {
+    /// The connection that the process was given as that handle.
+    pub fn given(number: u32) -> TcpStream {
+        TcpStream(Handle::given(number))
+    }
+
     /// Connects.
     ///
     /// # Errors

@@ -101,6 +101,11 @@ impl<'a> Command<'a> {
 pub struct Process(Handle);
 
 impl Process {
+    /// The process to which this one was given that handle.
+    pub fn given(number: u32) -> Process {
+        Process(Handle::given(number))
+    }
+
     /// Waits until it has ended. Whoever asks later gets the same answer.
     ///
     /// # Errors
