@@ -52,9 +52,9 @@ pub struct Upcalls {
     /// Work is pending and the current G may be interrupted. Runs on the G's stack with `preempt_count` raised to at
     /// least 1 and interrupts enabled; called by the trampoline of the injected call and by the drop of the last guard.
     pub safe_point: extern "C" fn(),
-    /// A system call below [`QUICK_CALLS`](crate::QUICK_CALLS), from the thread whose tag is `bare::user_tag()`; its answer. Runs on
-    /// the thread's kernel stack with interrupts off. No floating point: MXCSR is the program's.
-    pub syscall: extern "C" fn(number: u64, a: u64, b: u64) -> i64,
+    /// A system call below [`QUICK_CALLS`](crate::QUICK_CALLS) whose answer no context keeps; the answer. Runs on the thread's
+    /// kernel stack with interrupts off. No floating point: MXCSR is the program's.
+    pub syscall: extern "C" fn(number: u64) -> i64,
     /// Non-maskable interrupt: the panicking CPU asks this one to say what it ran and to stop. Takes no lock.
     pub nmi: extern "C" fn(rip: u64, rsp: u64, rbp: u64),
     /// The end: report and stop the machine. Runs on an interrupt stack with interrupts disabled, takes no lock that
@@ -68,7 +68,7 @@ pub(crate) struct Slot(UnsafeCell<Upcalls>);
 unsafe impl Sync for Slot {}
 
 extern "C" fn no_safe_point() {}
-extern "C" fn no_syscall(_: u64, _: u64, _: u64) -> i64 {
+extern "C" fn no_syscall(_: u64) -> i64 {
     -1
 }
 extern "C" fn no_nmi(_: u64, _: u64, _: u64) {}

@@ -40,7 +40,9 @@ nmi_entry:                               // on its own IST stack: rip cs rflags 
   mov gs:[{LAST_VECTORS}], rax
   mov rdi, [rsp + 16]
   mov rsi, [rsp + 40]
-  mov rdx, rbp
+  xor edx, edx
+  test byte ptr [rsp + 24], 3            // its CS: no backtrace follows what a program has in RBP
+  cmovz rdx, rbp
   xor ebp, ebp
   and rsp, -16
   call {stop_here}

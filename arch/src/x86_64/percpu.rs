@@ -21,7 +21,7 @@ pub const MSR_GS_BASE: u32 = 0xc000_0101;
 #[repr(C, align(64))]
 pub struct Cpu {
     /// Address of this block.
-    this: AtomicUsize,
+    pub this: AtomicUsize,
     m: AtomicPtr<()>,
     pub curg: AtomicPtr<()>,
     /// Top of the g0 stack.
@@ -49,7 +49,7 @@ pub struct Cpu {
     pub user_rsp: AtomicUsize,
     /// Address space in CR3, 0: the kernel's own (user/space.rs, I-HOLD).
     pub space: AtomicUsize,
-    /// Context whose x87 registers are in this CPU (user/enter.rs, I-FPU).
+    /// Context that ran here last, unless its x87 registers have been changed since (user/enter.rs, I-FPU).
     pub user_fpu: AtomicUsize,
     /// How often others want this CPU to forget what it remembers of page tables, which they count, and how often it has.
     pub flush_wanted: AtomicU64,

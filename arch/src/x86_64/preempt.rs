@@ -280,6 +280,9 @@ inj_tramp:
   fninit                                 // the floating-point environment that the ABI promises to Rust
   ldmxcsr [rip + mxcsr_default]
   mov qword ptr gs:[{USER_FPU}], 0       // I-FPU
+  test byte ptr [rsp + {FRAME_CS}], 3
+  jz 1f
+  xor ebp, ebp                           // no backtrace follows what a program has in it
 1:
   only_bug 5, inc dword ptr gs:[{COUNT}]
   call {safe_point}

@@ -22,7 +22,7 @@
 
 use super::percpu::{Cpu, this};
 use crate::upcalls::{Fatal, FatalKind};
-use crate::{PENDING_DEVICE, PENDING_PREEMPT, PENDING_RESCHED, PENDING_TIMER};
+use crate::{PENDING_DEVICE, PENDING_RESCHED, PENDING_TIMER};
 use core::arch::{asm, global_asm};
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
@@ -115,73 +115,6 @@ trap_stub 0x\high\low
   mov rax, gs:[{LAPIC}]
   mov dword ptr [rax + 0xb0], 0
 .endm
-
-// A single step of a test (step.rs), or a debug exception that nobody asked for.
-debug_try_step:
-  test byte ptr [rsp + 24], 3
-  jnz debug_in_user
-  push rdx                               // whose GS base is it? (I-USERGS)
-  mov ecx, {GS_BASE}
-  rdmsr
-  test edx, edx
-  pop rdx
-  jns debug_in_entry
-debug_gs:
-  cmp dword ptr gs:[{STEPPING}], 3
-  je 4f
-  cmp dword ptr gs:[{STEPPING}], 1
-  jb 1f
-  ja 2f
-  mov rax, gs:[{STEP_N}]
-  inc rax
-  mov gs:[{STEP_N}], rax
-  cmp rax, gs:[{STEP_AT}]
-  jne 3f
-  or dword ptr gs:[{PENDING}], {PENDING_PREEMPT}
-  jmp irq_try
-2: and qword ptr [rsp + 32], -257         // a frame from when this CPU stepped
-3: jmp irq_leave
-4: dec qword ptr gs:[{STEP_N}]             // periodic steps: the next interrupt?
-  jnz 3b
-  movabs rcx, 0x5851f42d4c957f2d         // Knuth, MMIX: the upper bits are good
-  mov rax, gs:[{STEP_AT}]
-  imul rax, rcx
-  inc rax
-  mov gs:[{STEP_AT}], rax
-  shr rax, 33
-  and rax, gs:[{STEP_MASK}]
-  inc rax
-  mov gs:[{STEP_N}], rax
-  inc qword ptr gs:[{N_STEPS}]
-  or dword ptr gs:[{PENDING}], {PENDING_PREEMPT}
-  jmp irq_try
-1: test byte ptr [rsp + 24], 3
-  jz 5f
-  swapgs                                 // `user_exception` does it again
-5: pop rcx
-  pop rax
-  push 0
-  push 1
-  jmp exception_entry
-debug_in_user:
-  swapgs
-  cmp dword ptr gs:[{STEPPING}], 2
-  je 1b                                  // nobody steps: the program has set the flag itself
-  jmp debug_gs
-debug_in_entry:                          // between ring 3 and the kernel: IF=0, so a step counts, and can inject nothing
-  swapgs
-  cmp dword ptr gs:[{STEPPING}], 1
-  jne 6f
-  mov rax, gs:[{STEP_N}]
-  inc rax
-  mov gs:[{STEP_N}], rax
-  cmp rax, gs:[{STEP_AT}]
-  jne 6f
-  or dword ptr gs:[{PENDING}], {PENDING_PREEMPT}
-6: swapgs
-  pop rcx
-  pop rax
-  iretq
 
 irq_timer:
   irq_begin
@@ -281,9 +214,6 @@ exception_report:
     TIMER = const VECTOR_TIMER, RESCHED = const VECTOR_RESCHED, SHOOT_DOWN = const VECTOR_SHOOT_DOWN,
     DEVICE_FIRST = const VECTOR_DEVICE_FIRST, DEVICE_LAST = const VECTOR_DEVICE_LAST,
     PENDING_TIMER = const PENDING_TIMER, PENDING_RESCHED = const PENDING_RESCHED, PENDING_DEVICE = const PENDING_DEVICE,
-    STEPPING = const offset_of!(Cpu, stepping), STEP_N = const offset_of!(Cpu, step_n),
-    STEP_MASK = const offset_of!(Cpu, step_mask), N_STEPS = const offset_of!(Cpu, n_steps),
-    STEP_AT = const offset_of!(Cpu, step_at), PENDING_PREEMPT = const PENDING_PREEMPT,
     LAST_VECTORS = const offset_of!(Cpu, last_vectors), LAPIC = const offset_of!(Cpu, lapic),
     PENDING = const offset_of!(Cpu, pending), N_INTERRUPTS = const offset_of!(Cpu, n_interrupts),
     N_UNEXPECTED = const offset_of!(Cpu, n_unexpected), IN_FATAL = const offset_of!(Cpu, in_fatal),

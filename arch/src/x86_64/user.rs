@@ -13,8 +13,6 @@ mod space;
 pub use context::{UserContext, UserExit};
 pub use space::{Access, Space, USER_BASE, USER_END};
 
-use super::percpu::Cpu;
-use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, Ordering::*};
 use x86_64::VirtAddr;
 use x86_64::registers::model_specific::{Efer, EferFlags, KernelGsBase, LStar, Msr, SFMask};
@@ -78,18 +76,4 @@ pub fn step_syscalls(on: bool) {
     let mut mask = MASK;
     mask.set(RFlags::TRAP_FLAG, !on);
     SFMask::write(mask)
-}
-
-/// The word that the running thread's context was given ([`UserContext::set_tag`]). For the answer to a quick call, which runs with
-/// interrupts off on the thread's kernel stack.
-pub fn user_tag() -> usize {
-    let tag;
-    // SAFETY: ring 3 was entered from here, so `entry_rsp` is where the context's address lies.
-    unsafe {
-        core::arch::asm!(
-            "mov {t}, gs:[{e}]", "mov {t}, [{t}]", "mov {t}, [{t} + {o}]",
-            t = out(reg) tag, e = const offset_of!(Cpu, entry_rsp), o = const offset_of!(UserContext, tag),
-            options(nostack, preserves_flags, readonly))
-    };
-    tag
 }

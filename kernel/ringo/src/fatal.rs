@@ -60,7 +60,7 @@ pub(crate) fn upcalls() -> Upcalls {
 }
 
 /// Quick calls of ring 3 take no arguments so far.
-extern "C" fn syscall(number: u64, _a: u64, _b: u64) -> i64 {
+extern "C" fn syscall(number: u64) -> i64 {
     user::thread::answer_quick(number)
 }
 

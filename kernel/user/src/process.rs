@@ -58,7 +58,7 @@ struct Threads {
     place: Option<Place>,
 }
 
-/// Where a thread's context has its stop word. It stays while the thread is in the list.
+/// Where a thread has its stop word. It stays while the thread is in the list.
 struct StopWord(NonNull<AtomicU32>);
 // SAFETY: an atomic; it is there while the thread is in the list, and used under the list's lock.
 unsafe impl Send for StopWord {}

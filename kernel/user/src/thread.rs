@@ -18,6 +18,7 @@ use abi::{Call, Ended, Ending, Error};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::panic::Location;
+use core::sync::atomic::AtomicU32;
 
 /// What a thread costs the kernel, about, in bytes: its stack here, and its registers.
 const THREAD_BYTES: u64 = 32 << 10;
@@ -82,8 +83,9 @@ fn live(process: &Arc<Process>, space: &Arc<Space>, start: Start) {
     ] {
         ctx.set_answer(call as u64, answer) // always the same: without a way up here
     }
-    // SAFETY: the context is there until after `leave`.
-    if !unsafe { process.enter(id, ctx.stop_word()) } {
+    let stop = AtomicU32::new(0);
+    // SAFETY: it is there until after `leave`.
+    if !unsafe { process.enter(id, &stop) } {
         return;
     }
     let mut thread = Thread {
@@ -93,7 +95,7 @@ fn live(process: &Arc<Process>, space: &Arc<Space>, start: Start) {
         leaves: false,
     };
     while !thread.leaves && !process.stop.is_stopped() {
-        let exit = machine::run(&mut ctx, space.tables());
+        let exit = machine::run(&mut ctx, space.tables(), &stop);
         thread.serve(&mut ctx, exit, id);
         sched::checkpoint() // without preemption by force, calls are where others get their turn
     }

@@ -12,7 +12,7 @@ mod turns;
 use crate::Test;
 use alloc::boxed::Box;
 use arch::bare::{Access, Space, UserContext, UserExit, direct};
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The tests of these files.
 pub const TESTS: &[&[Test]] = &[
@@ -101,10 +101,15 @@ impl World {
         ))
     }
 
+    /// Runs it until it comes back; nobody stops it.
+    fn run(&self, thread: &mut UserContext) -> UserExit {
+        thread.run(self.space(), &AtomicU32::new(0))
+    }
+
     /// Runs a new thread at `offset` until it comes back.
     fn once(&self, offset: usize) -> (UserExit, Box<UserContext>) {
         let mut thread = self.thread(offset);
-        (thread.run(self.space()), thread)
+        (self.run(&mut thread), thread)
     }
 }
 

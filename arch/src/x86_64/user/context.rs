@@ -1,7 +1,7 @@
 //! The registers of a ring-3 thread while it does not run, and why it stopped.
 
 use super::Space;
-use core::sync::atomic::{AtomicU32, Ordering::*};
+use core::sync::atomic::AtomicU32;
 
 /// RFLAGS that a thread begins with: interrupts on, bit 1 which is always set.
 const FIRST_RFLAGS: u64 = 0x202;
@@ -16,7 +16,7 @@ pub(super) struct Fx(pub(super) [u8; 512]);
 /// No answer is kept: the upcall has it.
 pub(super) const ASK: u64 = u64::MAX;
 
-/// Registers of a ring-3 thread. Only its own goroutine uses it, but for the stop word.
+/// Registers of a ring-3 thread. Only its own goroutine uses them.
 #[repr(C, align(16))]
 pub struct UserContext {
     pub(super) fx: Fx,
@@ -44,14 +44,18 @@ pub struct UserContext {
     pub(super) address: u64,
     /// The address space that it runs in: a `Space`, from `run` on.
     pub(super) space: usize,
-    /// See [`UserContext::set_tag`].
-    pub(super) tag: usize,
+    /// Per-CPU block of the CPU that it ran on last and left by a call, 0: none (enter.rs, I-FPU).
+    pub(super) fpu_cpu: usize,
     /// Answers of quick calls, or [`ASK`].
     pub(super) answers: [u64; crate::QUICK_CALLS as usize],
     /// 1: it left by a system call, so `sysret` may take it back.
     pub(super) by_syscall: u32,
-    stop: AtomicU32,
+    /// The stop word of `run`'s caller.
+    pub(super) stop: *const AtomicU32,
 }
+
+// SAFETY: the stop word's address is followed while `run` runs, whose caller lends it.
+unsafe impl Send for UserContext {}
 
 /// Why [`UserContext::run`] came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,26 +109,30 @@ impl UserContext {
             error_code: 0,
             address: 0,
             space: 0,
-            tag: 0,
+            fpu_cpu: 0,
             answers: [ASK; crate::QUICK_CALLS as usize],
             by_syscall: 0,
-            stop: AtomicU32::new(0),
+            stop: core::ptr::null(),
         }
     }
 
     /// Runs the thread in ring 3 until a system call, an exception or the stop word. Meanwhile its goroutine is preempted like any
     /// other, and may come back on another CPU.
     ///
+    /// The stop word: once it is not 0 this returns [`UserExit::Stopped`] when it next looks, which is at its start and at each interrupt.
+    /// Who sets it sees to it that there is one.
+    ///
     /// # Panics
     /// With preemption or interrupts off, or outside a goroutine.
-    pub fn run(&mut self, space: &Space) -> UserExit {
+    pub fn run(&mut self, space: &Space, stop: &AtomicU32) -> UserExit {
         assert!(
             crate::preempt_count() == 0 && crate::irqs_enabled(),
             "ring 3 is entered with preemption or interrupts off"
         );
         self.space = core::ptr::from_ref(space) as usize;
-        // SAFETY: a goroutine's own stack, which the CPU comes back to; `space` stays for as long as the call lasts, and longer
-        // (`Space::retire`).
+        self.stop = stop;
+        // SAFETY: a goroutine's own stack, which the CPU comes back to; `space` and `stop` stay for as long as the call lasts, the
+        // space longer (`Space::retire`).
         match unsafe { super::enter::user_enter(self) } {
             EXIT_SYSCALL => UserExit::Syscall,
             EXIT_STOPPED => UserExit::Stopped,
@@ -161,11 +169,6 @@ impl UserContext {
         self.rsp
     }
 
-    /// A word that [`user_tag`](super::user_tag) finds while the thread runs: what answers quick calls knows by it who asks.
-    pub fn set_tag(&mut self, tag: usize) {
-        self.tag = tag
-    }
-
     /// Quick call `number` is answered by `answer` from here on, without the upcall: for what does not change while the thread
     /// lives.
     ///
@@ -183,17 +186,4 @@ impl UserContext {
     pub fn set_flags(&mut self, bits: u64) {
         self.rflags |= bits
     }
-
-    /// The stop word. Once it is not 0, [`Self::run`] returns [`UserExit::Stopped`] when it next looks: at its start, and at each
-    /// interrupt. Who sets it sees to it that there is one.
-    pub fn stop_word(&self) -> &AtomicU32 {
-        &self.stop
-    }
-
-    /// Sets the stop word.
-    pub fn stop(&self) {
-        self.stop.store(1, Release) // pairs with nothing: the interrupt that follows orders it
-    }
 }
-
-pub(super) const STOP_OFFSET: usize = core::mem::offset_of!(UserContext, stop);

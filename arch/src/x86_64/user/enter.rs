@@ -17,15 +17,15 @@
 //! comes first in every stub that finds ring 3 in the interrupted CS. Only there does ring 0 run with the program's base, with
 //! IF=0; so whoever cannot be kept out (NMI, #DB, #MC) looks at the base itself.
 //!
-//! **I-FPU** `user_fpu` of a CPU names the context whose x87 registers are in it, untouched since it left; whoever changes them
-//! clears it. XMM registers are the kernel's as soon as it is entered: they are zeroed before a program that made a call
+//! **I-FPU** A context's x87 registers are still in a CPU if that CPU's `user_fpu` names the context, and the context's `fpu_cpu` names
+//! the CPU: it has run nowhere else since, and nobody else here. Whoever changes the registers clears one of the two. XMM registers are the kernel's as soon as it is entered: they are zeroed before a program that made a call
 //! goes on, and restored where it was interrupted.
 //!
 //! **I-CANONICAL** `sysretq` and `iretq` fault in ring 0 on a return address that is not canonical. The last 64 KiB of the lower
 //! half are never mapped, so RIP cannot walk out of it; a jump out of it is looked for before each `iretq`.
 
 use super::super::percpu::Cpu;
-use super::context::{ASK, EXIT_EXCEPTION, EXIT_STOPPED, EXIT_SYSCALL, STOP_OFFSET, UserContext};
+use super::context::{ASK, EXIT_EXCEPTION, EXIT_STOPPED, EXIT_SYSCALL, UserContext};
 use crate::upcalls::Upcalls;
 use core::arch::global_asm;
 use core::mem::offset_of;
@@ -60,13 +60,17 @@ user_again:
   cli
   cmp dword ptr gs:[{PENDING}], 0
   jne user_serve
-  cmp dword ptr [rdi + {STOP}], 0
+  mov rax, [rdi + {STOP}]
+  cmp dword ptr [rax], 0
   jne user_stopped
   mov gs:[{ENTRY_RSP}], rsp
   mov rsi, [rdi + {SPACE}]
   cmp gs:[{CPU_SPACE}], rsi
   jne user_space
   cmp gs:[{FPU}], rdi
+  jne user_whole
+  mov rax, gs:[{THIS}]
+  cmp [rdi + {FPU_CPU}], rax
   jne user_whole
   zero_xmm
   ldmxcsr [rdi + 24]
@@ -109,6 +113,8 @@ user_iretq:
 user_whole:
   fxrstor64 [rdi]
   mov gs:[{FPU}], rdi
+  mov rax, gs:[{THIS}]
+  mov [rdi + {FPU_CPU}], rax
   jmp user_load
 user_space:
   mov rdi, rsi
@@ -165,8 +171,6 @@ syscall_entry:
   push rcx
   push r11
   push r11                               // the stack stays a multiple of 16
-  mov rdx, rsi
-  mov rsi, rdi
   mov rdi, rax
   call [rip + {UPCALLS} + {UPCALL_SYSCALL}]
   xor edi, edi                           // nothing of the kernel's goes out
@@ -259,7 +263,7 @@ user_exception:
   mov dword ptr [rdi + {BY_SYSCALL}], 0
   fxsave64 [rdi]
   ldmxcsr [rip + mxcsr_default]
-  mov qword ptr gs:[{FPU}], 0
+  mov qword ptr [rdi + {FPU_CPU}], 0
   mov rsp, gs:[{ENTRY_RSP}]              // off the IST stack
   push 2
   popfq                                  // DF and AC were the program's
@@ -279,13 +283,16 @@ user_resume:
   mov rdi, rsi
   call {switch_space}
   mov rdi, [rsp + {FRAME_BYTES}]
-1: cmp dword ptr [rdi + {STOP}], 0
+1: mov rax, [rdi + {STOP}]
+  cmp dword ptr [rax], 0
   jne 2f
   mov rax, [rsp + {FRAME_RIP}]
   mov rcx, rax
   shr rcx, 47
   jnz 3f
   mov gs:[{FPU}], rdi
+  mov rax, gs:[{THIS}]
+  mov [rdi + {FPU_CPU}], rax
   fxrstor64 [rsp]
   add rsp, 512
   pop r15
@@ -319,8 +326,9 @@ user_resume:
     PENDING = const offset_of!(Cpu, pending), COUNT = const offset_of!(Cpu, count),
     ENTRY_RSP = const offset_of!(Cpu, entry_rsp), USER_RSP = const offset_of!(Cpu, user_rsp),
     CPU_SPACE = const offset_of!(Cpu, space), FPU = const offset_of!(Cpu, user_fpu),
+    THIS = const offset_of!(Cpu, this), FPU_CPU = const offset_of!(UserContext, fpu_cpu),
     LAST_VECTORS = const offset_of!(Cpu, last_vectors),
-    STOP = const STOP_OFFSET, SPACE = const offset_of!(UserContext, space),
+    STOP = const offset_of!(UserContext, stop), SPACE = const offset_of!(UserContext, space),
     RAX = const offset_of!(UserContext, rax), RCX = const offset_of!(UserContext, rcx),
     RDX = const offset_of!(UserContext, rdx), RBX = const offset_of!(UserContext, rbx),
     RSI = const offset_of!(UserContext, rsi), RDI = const offset_of!(UserContext, rdi),

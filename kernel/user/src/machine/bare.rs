@@ -4,7 +4,7 @@
 
 use alloc::boxed::Box;
 use arch::bare;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 pub use arch::bare::{Access, USER_BASE, USER_END, UserContext, UserExit};
 pub use arch::{cpu_id, num_cpus};
@@ -53,8 +53,8 @@ pub fn has_frames(n: u64) -> bool {
 }
 
 /// Runs a thread in ring 3 until something happens. On its goroutine, with no guard held.
-pub fn run(ctx: &mut UserContext, tables: &Tables) -> UserExit {
-    ctx.run(&tables.0)
+pub fn run(ctx: &mut UserContext, tables: &Tables, stop: &AtomicU32) -> UserExit {
+    ctx.run(&tables.0, stop)
 }
 
 /// Page tables of one address space. CPUs know them by where they lie, so they have a place of their own.

@@ -131,6 +131,35 @@ code! {
         mov eax, 102
         syscall
         ud2";
+    // Registers over a page fault that a goroutine serves, and over a call, again and again: RSI points at the page.
+    fault_and_call: "
+        xor ebx, ebx
+        fninit
+        2: inc rbx
+        movq xmm0, rbx
+        movq xmm3, rbx
+        movq xmm15, rbx
+        mov [rsp - 8], rbx
+        fild qword ptr [rsp - 8]
+        mov rax, [rsi]
+        fistp qword ptr [rsp - 16]
+        cmp [rsp - 16], rbx
+        jne 9f
+        movq rax, xmm0
+        cmp rax, rbx
+        jne 9f
+        movq rax, xmm3
+        cmp rax, rbx
+        jne 9f
+        movq rax, xmm15
+        cmp rax, rbx
+        jne 9f
+        mov r12, rsi
+        mov eax, 100
+        syscall
+        mov rsi, r12
+        jmp 2b
+        9: ud2";
     null_read: "mov rax, [0]\n ud2";
     null_write: "mov qword ptr [8], rax\n ud2";
     kernel_read: "mov rax, 0xffff800000100000\n mov rax, [rax]\n ud2";

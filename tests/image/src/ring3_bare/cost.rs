@@ -14,7 +14,7 @@ fn timed(world: &World, calls: u64) -> (u64, UserExit) {
     let mut thread = UserContext::new(at, STACK_TOP - 8, [DATA, calls]);
     thread.set_answer(0, 0);
     let begin_ns = arch::now_ns();
-    let exit = thread.run(world.space());
+    let exit = world.run(&mut thread);
     ((arch::now_ns() - begin_ns) * 1000 / calls, exit)
 }
 

@@ -44,7 +44,7 @@ fn unmap_storm() -> Outcome {
             ));
             spawn(move || {
                 loop {
-                    match thread.run(world.space()) {
+                    match world.run(&mut thread) {
                         Exception {
                             vector: 14,
                             address: PAGE,

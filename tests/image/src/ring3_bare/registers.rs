@@ -57,7 +57,7 @@ fn hold_registers(seed: u64, loops: u64, flags: u64) -> Outcome {
                 .cast::<u64>()
                 .write(CODE + code::done() as u64)
         }
-        let exit = thread.run(world.space());
+        let exit = world.run(&mut thread);
         if exit != UserExit::Syscall {
             return Err(format!("{exit:?} at {:#x}", thread.rip()));
         }

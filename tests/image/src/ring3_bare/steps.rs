@@ -13,14 +13,14 @@ pub const TESTS: &[Test] = &[("ring3_step_calls", step_calls)];
 fn both_calls(world: &World) -> Outcome {
     let mut thread = world.thread(code::calls());
     thread.set_flags(TRAP_FLAG);
-    let exit = thread.run(world.space());
+    let exit = world.run(&mut thread);
     ensure!(
         (exit, thread.number()) == (Syscall, 100),
         "{exit:?} at {:#x}",
         thread.rip()
     );
     thread.set_result(-77);
-    let exit = thread.run(world.space());
+    let exit = world.run(&mut thread);
     ensure!(
         (exit, thread.number()) == (Syscall, 101),
         "{exit:?} at {:#x}",

@@ -4,11 +4,15 @@ use super::{World, code};
 use crate::{Outcome, Test, ensure, figure};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use arch::bare::UserExit::{Stopped, Syscall};
-use core::sync::atomic::Ordering::*;
+use arch::bare::UserExit::{Exception, Stopped, Syscall};
+use core::sync::atomic::{AtomicU32, Ordering::*};
 use ringo::prelude::*;
 
-pub const TESTS: &[Test] = &[("ring3_turn_taken", turns), ("ring3_turn_spaces", switches)];
+pub const TESTS: &[Test] = &[
+    ("ring3_turn_taken", turns),
+    ("ring3_turn_spaces", switches),
+    ("ring3_turn_fpu", faults_and_calls),
+];
 
 /// Two loops without a call for each CPU, each in a space of its own, beside goroutines of the kernel.
 fn turns() -> Outcome {
@@ -16,11 +20,10 @@ fn turns() -> Outcome {
     let burners: Vec<_> = (0..count)
         .map(|_| {
             let world = Arc::new(World::new(code::all()));
-            let thread = Arc::new(SharedThread(world.thread(code::burn())));
-            let (w, t) = (world.clone(), thread.clone());
-            // SAFETY: nobody else runs this thread; others set its stop word only.
-            let burner = spawn(move || unsafe { t.get().run(w.space()) });
-            (world, thread, burner)
+            let stop = Arc::new(AtomicU32::new(0));
+            let (w, s) = (world.clone(), stop.clone());
+            let burner = spawn(move || w.thread(code::burn()).run(w.space(), &s));
+            (world, stop, burner)
         })
         .collect();
     let kernel = Arc::new(core::sync::atomic::AtomicU64::new(0));
@@ -43,26 +46,12 @@ fn turns() -> Outcome {
     figure!("kernel_turns", kernel.load(Relaxed));
     ensure!(kernel.load(Relaxed) > 0, "no goroutine of the kernel ran");
     done.store(true, Relaxed);
-    for (_, thread, burner) in burners {
-        thread.0.stop();
+    for (_, stop, burner) in burners {
+        stop.store(1, SeqCst);
         let exit = burner.join();
         ensure!(exit == Stopped, "{exit:?} of a stopped program");
     }
     Ok(())
-}
-
-/// A thread whose stop word others set while it runs.
-struct SharedThread(alloc::boxed::Box<arch::bare::UserContext>);
-// SAFETY: registers are its own goroutine's, the stop word is atomic.
-unsafe impl Sync for SharedThread {}
-impl SharedThread {
-    /// # Safety
-    /// For the one goroutine that runs it.
-    #[allow(clippy::mut_from_ref)]
-    unsafe fn get(&self) -> &mut arch::bare::UserContext {
-        // SAFETY: the caller's.
-        unsafe { &mut *(&raw const *self.0).cast_mut() }
-    }
 }
 
 /// Programs that call all the time and give way in each call, so that a CPU goes from one space to the next; and they move
@@ -75,7 +64,7 @@ fn switches() -> Outcome {
                 let world = World::new(code::all());
                 let mut thread = world.thread(code::slow());
                 for round in 1..=ROUNDS {
-                    let exit = thread.run(world.space());
+                    let exit = world.run(&mut thread);
                     if exit != Syscall || thread.number() != 100 {
                         return Err(alloc::format!("{exit:?} in round {round}"));
                     }
@@ -89,4 +78,47 @@ fn switches() -> Outcome {
         program.join()?
     }
     Ok(())
+}
+
+/// Programs that are interrupted by page faults with all registers in use, and make calls in between; others get the CPU each time,
+/// and the programs move on to another one. `rounds`: of each.
+fn faults_and_calls() -> Outcome {
+    /// The page that comes and goes.
+    const PAGE: u64 = 0x70_0000;
+    let rounds = crate::param::param("rounds", 1000);
+    let one = move || {
+        let world = World::new(code::all());
+        let page = super::frame();
+        let at = super::CODE + code::fault_and_call() as u64;
+        let mut thread =
+            arch::bare::UserContext::new(at, super::STACK_TOP - 8, [super::DATA, PAGE]);
+        for round in 0..rounds {
+            let exit = world.run(&mut thread);
+            if !matches!(
+                exit,
+                Exception {
+                    vector: 14,
+                    address: PAGE,
+                    ..
+                }
+            ) {
+                return Err(alloc::format!("{exit:?}, no fault, in round {round}"));
+            }
+            yield_now();
+            world.map(PAGE, page, super::WRITE);
+            let exit = world.run(&mut thread);
+            if exit != Syscall {
+                return Err(alloc::format!("{exit:?}, no call, in round {round}"));
+            }
+            yield_now();
+            // SAFETY: this goroutine alone changes the space.
+            unsafe { world.space().unmap(PAGE) };
+            world.space().shoot_down()
+        }
+        // SAFETY: unmapped, and forgotten by all.
+        unsafe { mem::frames::free(page) };
+        Ok(())
+    };
+    let programs: Vec<_> = (0..num_cpu() + 1).map(|_| spawn(one)).collect();
+    programs.into_iter().try_for_each(|program| program.join())
 }

@@ -53,13 +53,12 @@ pub struct UserContext {
     args: [u64; 6],
     answer: i64,
     answers: [Option<u64>; abi::QUICK_CALLS as usize],
-    stop: AtomicU32,
 }
 
 /// Runs a thread until something happens.
-pub fn run(ctx: &mut UserContext, tables: &Tables) -> UserExit {
+pub fn run(ctx: &mut UserContext, tables: &Tables, stop: &AtomicU32) -> UserExit {
     loop {
-        if ctx.stop.load(SeqCst) != 0 {
+        if stop.load(SeqCst) != 0 {
             return UserExit::Stopped;
         }
         if let Err(exit) = ctx.step(tables) {
@@ -79,7 +78,6 @@ impl UserContext {
             args: [0; 6],
             answer: 0,
             answers: [None; abi::QUICK_CALLS as usize],
-            stop: AtomicU32::new(0),
         }
     }
 
@@ -106,10 +104,6 @@ impl UserContext {
     /// Its stack pointer.
     pub fn rsp(&self) -> u64 {
         self.rsp
-    }
-    /// Once it is 1, `run` comes back.
-    pub fn stop_word(&self) -> &AtomicU32 {
-        &self.stop
     }
 
     fn step(&mut self, tables: &Tables) -> Result<(), UserExit> {
