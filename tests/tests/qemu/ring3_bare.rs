@@ -20,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         let stepped = Case::new("ring3_bare", "ring3_registers_stepped").smp(smp);
         cases.push(enough(stepped, all * part / 100));
     }
+    cases.push(Case::new("ring3_bare", "ring3_retire_on_the_move").word("slice_us=30"));
     cases.push(Case::new("ring3_bare", "ring3_null").smp(1));
     cases.push(
         Case::new("ring3_bare", "ring3_step_calls")

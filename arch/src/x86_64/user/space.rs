@@ -177,11 +177,24 @@ impl Space {
         if super::super::preempt::planted_bug() == BUG_NOBODY_FORGETS {
             return;
         }
+        self.ask_all()
+    }
+
+    /// Every CPU that holds it forgets, or lets go if it is retired: this one, and the others, of one and the same instant. In between
+    /// the caller could be moved to a CPU that was not asked, since it was the caller's own.
+    fn ask_all(&self) {
         fence(SeqCst); // pairs with the `fetch_or` in `switch_space`: we see its bit, or that CPU sees our entries
         crate::preempt_disable();
         let me = this();
         if me.space.load(Relaxed) == core::ptr::from_ref(self) as usize {
-            super::super::stacks::flush_tlb();
+            if self.retired.load(Relaxed) == 0 {
+                super::super::stacks::flush_tlb();
+            } else {
+                // SAFETY: the kernel's half is the same.
+                unsafe { write_cr3(KERNEL_CR3.load(Relaxed)) };
+                me.space.store(0, Relaxed);
+                self.holders.fetch_and(!(1 << me.id.load(Relaxed)), SeqCst);
+            }
         }
         let others = self.holders.load(SeqCst) & !(1 << me.id.load(Relaxed));
         let mut wanted = [0; crate::MAX_CPUS];
@@ -206,16 +219,7 @@ impl Space {
     /// No thread will run in it any more: every CPU that still holds it lets go. Waits as [`Self::shoot_down`] does.
     pub fn retire(&self) {
         self.retired.store(1, SeqCst);
-        crate::preempt_disable();
-        let me = this();
-        if me.space.load(Relaxed) == core::ptr::from_ref(self) as usize {
-            // SAFETY: the kernel's half is the same.
-            unsafe { write_cr3(KERNEL_CR3.load(Relaxed)) };
-            me.space.store(0, Relaxed);
-            self.holders.fetch_and(!(1 << me.id.load(Relaxed)), SeqCst);
-        }
-        crate::preempt_enable();
-        self.shoot_down();
+        self.ask_all();
         debug_assert_eq!(
             self.holders.load(SeqCst),
             0,

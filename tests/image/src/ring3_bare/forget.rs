@@ -12,7 +12,11 @@ use arch::bare::{UserContext, direct};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use ringo::prelude::*;
 
-pub const TESTS: &[Test] = &[("ring3_unmap_storm", unmap_storm), ("ring3_spaces", spaces)];
+pub const TESTS: &[Test] = &[
+    ("ring3_unmap_storm", unmap_storm),
+    ("ring3_spaces", spaces),
+    ("ring3_retire_on_the_move", retire_on_the_move),
+];
 
 /// The page that comes and goes.
 const PAGE: u64 = 0x70_0000;
@@ -133,5 +137,36 @@ fn spaces() -> Outcome {
         after + 64 * num_cpu() as u64 > before,
         "{before} frames were free, {after} are"
     );
+    Ok(())
+}
+
+/// `rounds` spaces that every CPU holds are ended by a goroutine that is moved from one CPU to another all the time, by short slices and
+/// others that want theirs: each CPU lets go, also the one that it comes from or goes to meanwhile (I-HOLD, checked by `retire`).
+fn retire_on_the_move() -> Outcome {
+    let rounds = param("rounds", 1000);
+    let done = Arc::new(AtomicBool::new(false));
+    let others: Vec<_> = (0..2 * num_cpu())
+        .map(|_| {
+            let done = done.clone();
+            spawn(move || {
+                while !done.load(Relaxed) {
+                    core::hint::spin_loop()
+                }
+            })
+        })
+        .collect();
+    for _ in 0..rounds {
+        let world = Arc::new(World::new(code::all()));
+        let runs: Vec<_> = (0..2 * num_cpu())
+            .map(|_| {
+                let world = world.clone();
+                spawn(move || drop(world.once(code::undefined())))
+            })
+            .collect();
+        runs.into_iter().for_each(|run| run.join());
+        drop(world)
+    }
+    done.store(true, Relaxed);
+    others.into_iter().for_each(|other| other.join());
     Ok(())
 }
