@@ -112,6 +112,8 @@ pub(super) struct Areas {
     /// Pages of all of them.
     mapped: u64,
     mapped_max: u64,
+    /// **I-FULL** Below the first there is no room for so many bytes as the second says: who looks for as much begins there.
+    full: (u64, u64),
     /// Callers that have taken something out.
     pub(super) callers: u64,
 }
@@ -122,6 +124,7 @@ impl Areas {
             by_start: BTreeMap::new(),
             mapped: 0,
             mapped_max,
+            full: (0, u64::MAX),
             callers: 0,
         }
     }
@@ -151,19 +154,28 @@ impl Areas {
         below.is_none_or(|(_, area)| area.end <= start)
     }
 
-    /// The lowest place between `from` and `to` for so many bytes, an unmapped page below and above.
-    pub(super) fn room(&self, bytes: u64, from: u64, to: u64) -> Option<u64> {
-        let mut start = from;
+    /// The lowest place from `from` to `to` for so many bytes, an unmapped page below and above. All callers look from the same place.
+    pub(super) fn room(&mut self, bytes: u64, from: u64, to: u64) -> Option<u64> {
+        let (full_to, for_bytes) = self.full;
+        let first = match bytes >= for_bytes {
+            true => from.max(full_to),
+            false => from,
+        };
+        let below = self.by_start.range(..first).next_back();
+        let mut start = below.map_or(first, |(_, below)| first.max(below.end + PAGE));
         let fits = |start: u64, limit: u64| {
             start
                 .checked_add(bytes + PAGE)
                 .is_some_and(|end| end <= limit)
         };
-        for (&at, area) in &self.by_start {
+        for (&at, area) in self.by_start.range(first..) {
             if at >= to || fits(start, at) {
                 break;
             }
             start = start.max(area.end + PAGE);
+        }
+        if bytes <= for_bytes {
+            self.full = (start, bytes)
         }
         fits(start, to).then_some(start)
     }
@@ -190,6 +202,9 @@ impl Areas {
             .remove(&start)
             .expect("an area that was there");
         self.mapped -= (area.end - start) / PAGE;
+        let below = self.by_start.range(..start).next_back();
+        let room_from = below.map_or(0, |(_, below)| below.end);
+        self.full.0 = self.full.0.min(room_from); // I-FULL
         area
     }
 
