@@ -65,6 +65,8 @@ mod reach;
 #[cfg(ringo_kernel)]
 mod regs;
 #[cfg(ringo_kernel)]
+mod ring3;
+#[cfg(ringo_kernel)]
 mod ring3_bare;
 #[cfg(ringo_kernel)]
 mod ring3_figures;
@@ -160,7 +162,13 @@ const AREAS: &[&[Test]] = &[
 fn tests() -> impl Iterator<Item = (&'static str, Run)> {
     let own = AREAS.iter().chain(BARE).copied().flatten();
     #[cfg(ringo_kernel)]
-    let own = own.chain(ring3_bare::TESTS.iter().copied().flatten());
+    let own = own.chain(
+        ring3_bare::TESTS
+            .iter()
+            .chain(ring3::TESTS)
+            .copied()
+            .flatten(),
+    );
     let own = own.map(|&(name, f)| (name, Run::Answers(f)));
     own.chain(shared::tests().map(|(name, f)| (name, Run::Panics(f))))
 }

@@ -10,6 +10,7 @@
 //! | `RINGO_CONNECTIONS=N` | echo connections that stand at once (10 000) |
 //! | `RINGO_STORMS=N` | storms of frames on a machine (120) |
 //! | `RINGO_WRK_S=N` | seconds of each run of `wrk` (1) |
+//! | `RINGO_USER_CALLS=N` | random system calls of ring 3 in all (300 000); a million cost 20 CPU-seconds |
 //! | `RINGO_INJECTIONS=N` | injected calls that the registers test makes in all (1 000 000) |
 
 mod bad_input;
@@ -42,6 +43,7 @@ mod outside;
 mod programs;
 mod reach;
 mod regs;
+mod ring3;
 mod ring3_bare;
 mod ring3_figures;
 mod ring3_memory;
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         ring3_memory::cases(),
         ring3_net::cases(),
         ring3_figures::cases(),
+        ring3::cases(),
         served::cases(),
         clients::cases(),
         loads::cases(),

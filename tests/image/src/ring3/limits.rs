@@ -1,0 +1,81 @@
+//! Limits: each is reached with the right error, and who runs into one hurts nobody in another job.
+
+use super::{comes_back, run, start};
+use crate::wait::until;
+use crate::{Outcome, Test, ensure};
+use alloc::string::String;
+use alloc::vec::Vec;
+use ringo::user;
+
+/// The tests of this file.
+pub const TESTS: &[Test] = &[
+    ("ring3_limits", ring3_limits),
+    ("ring3_forkbomb", ring3_forkbomb),
+    ("ring3_no_memory", ring3_no_memory),
+    ("ring3_family", ring3_family),
+    ("ring3_programs", ring3_programs),
+];
+
+/// Of the processes of a job that live.
+const PROCESSES: usize = 64;
+
+fn ring3_limits() -> Outcome {
+    run("limits", &[])
+}
+
+/// All places of a job are taken, again and again; another job's processes begin and end.
+fn ring3_forkbomb() -> Outcome {
+    comes_back(100, forkbomb)
+}
+
+fn forkbomb() -> Outcome {
+    let bomb = start("forkbomb", &[])?;
+    let of_the_bomb = || {
+        user::processes()
+            .iter()
+            .filter(|p| p.name == "forkbomb")
+            .count()
+    };
+    until(|| of_the_bomb() == PROCESSES);
+    for _ in 0..10 {
+        run("null", &[])?;
+        let n = of_the_bomb();
+        ensure!(n <= PROCESSES, "{n} processes of one job");
+    }
+    bomb.kill_job();
+    bomb.wait();
+    until(|| user::processes().is_empty());
+    Ok(())
+}
+
+/// On a small machine: several that take memory without end, each in a job of its own. Who is refused ends by itself, who touches a
+/// page that is not there is ended; the kernel goes on, and has all of it back.
+fn ring3_no_memory() -> Outcome {
+    comes_back(100, || {
+        let takers: Result<Vec<_>, String> = (0..8).map(|_| start("crash", &["oom"])).collect();
+        for taker in takers? {
+            let ended = taker.wait();
+            ensure!([1, 201].contains(&ended.code()), "oom: {ended}");
+        }
+        run("null", &[])
+    })
+}
+
+fn ring3_family() -> Outcome {
+    comes_back(100, || run("family", &[]))
+}
+
+/// Programs that use what there is, whatever the scheduler's switches are.
+fn ring3_programs() -> Outcome {
+    let programs: [(&str, &[&str]); 5] = [
+        ("hello", &["a", "b"]),
+        ("sieve", &["100"]),
+        ("pipeline", &["5000"]),
+        ("family", &[]),
+        ("ticker", &["1", "20"]),
+    ];
+    for (name, args) in programs {
+        run(name, args)?
+    }
+    Ok(())
+}
