@@ -206,6 +206,10 @@ fn every_exception_ends_the_process_alone() {
         assert_eq!((ended.how, ended.code), (Ending::Exception as u32, 14));
         assert_eq!((ended.address, ended.rip), (bad, at(1)));
     }
+    // A page that is there, and the same fault whenever it is tried again.
+    let ended = run(&[store(DATA, 1), [RAISE, 14, 1, DATA, 0, 0]]);
+    assert_eq!((ended.how, ended.code), (Ending::Exception as u32, 14));
+    assert_eq!((ended.address, ended.rip), (DATA, at(1)));
     let said = String::from_utf8_lossy(&SAID.lock().unwrap()).into_owned();
     assert!(said.contains("process 1 (prog), thread "), "{said}");
     let line = "page fault: write to 0x0, where nothing is mapped, at 0x401030\n";

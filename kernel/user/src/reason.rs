@@ -77,6 +77,9 @@ impl fmt::Display for Cause {
                     Denied::Outside => "which is the kernel's",
                     Denied::ReadOnly => "which can only be read",
                     Denied::NotExecutable => "which is data, not code",
+                    Denied::AsKernel => {
+                        "by an instruction that works with the kernel's rights here"
+                    }
                     Denied::OutOfMemory => "for which no memory is left",
                 };
                 write!(f, "page fault: {touch} {address:#x}, {why}")
@@ -174,6 +177,7 @@ mod tests {
             (Denied::Outside, "kernel"),
             (Denied::ReadOnly, "only be read"),
             (Denied::NotExecutable, "data"),
+            (Denied::AsKernel, "kernel's rights"),
             (Denied::OutOfMemory, "no memory"),
         ] {
             assert!(fault(1 << 63, Touch::Read, why).contains(word));

@@ -64,6 +64,8 @@ pub enum Denied {
     ReadOnly,
     /// It is data.
     NotExecutable,
+    /// The page is there and may be touched so, but the machine did it with the kernel's rights, which SMAP forbids.
+    AsKernel,
     /// No memory for it, or no right to more.
     OutOfMemory,
 }

@@ -25,7 +25,9 @@ const THREAD_BYTES: u64 = 32 << 10;
 
 /// Vector of a page fault, and bits of its error code (SDM vol. 3, 4.7).
 const PAGE_FAULT: u8 = 14;
+const PRESENT: u64 = 1;
 const BY_WRITE: u64 = 2;
+const BY_USER: u64 = 4;
 const BY_FETCH: u64 = 16;
 
 /// Where a thread begins.
@@ -124,7 +126,12 @@ impl Thread {
                     code if code & BY_WRITE != 0 => Touch::Write,
                     _ => Touch::Read,
                 };
-                if let Err(why) = self.space.fault(address, touch) {
+                // QEMU pops what `iretq` and `lretq` find on ring 3's stack with the kernel's rights: again would be the same.
+                let page = match self.space.fault(address, touch) {
+                    Ok(()) if error_code & (PRESENT | BY_USER) == PRESENT => Err(Denied::AsKernel),
+                    page => page,
+                };
+                if let Err(why) = page {
                     let cause = Cause::PageFault {
                         address,
                         touch,

@@ -12,7 +12,7 @@ pub mod op {
     pub const STORE: u64 = 2;
     /// Endless loop.
     pub const SPIN: u64 = 3;
-    /// An exception: vector.
+    /// An exception: vector, error code, address.
     pub const RAISE: u64 = 4;
     /// A jump: address.
     pub const JUMP: u64 = 5;
@@ -131,7 +131,7 @@ impl UserContext {
                 sched::yield_now();
                 next = self.rip
             }
-            op::RAISE => return Err(exception(w[1] as u8, 0, 0)),
+            op::RAISE => return Err(exception(w[1] as u8, w[2], w[3])),
             op::JUMP => next = w[1],
             op::JUMP_UNLESS if self.answer as u64 != w[1] => next = w[2],
             op::JUMP_UNLESS => {}
