@@ -81,6 +81,12 @@ fn not_an_option(command: &Command, words: &[String], unknown: &str) -> String {
     let Some(right) = with_dashes(command, words) else {
         return format!("{what} (`{PROGRAM_RUN} --help` lists all)");
     };
+    let program = right.split(' ').next().unwrap_or_default();
+    if RESERVED.contains(&program) {
+        return format!(
+            "`{PROGRAM_RUN} {program}` is a command, and stands before its options: `{PROGRAM_RUN} {program} --help`"
+        );
+    }
     format!("{what}; what is for the program goes behind --: `{PROGRAM_RUN} {right}`")
 }
 
@@ -159,6 +165,13 @@ mod tests {
         let words: Vec<String> = typed.iter().map(ToString::to_string).collect();
         let error = RunArgs::try_parse_from([&["x"], typed].concat()).unwrap_err();
         line(&error, &RunArgs::command(), &words)
+    }
+
+    #[test]
+    fn a_command_behind_its_options() {
+        let first = "`cargo run -- exec` is a command, and stands before its options";
+        let line = of(&["--smp", "2", "exec", "crash"]);
+        assert!(line.starts_with(first), "{line}");
     }
 
     #[test]
