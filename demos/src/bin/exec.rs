@@ -11,7 +11,13 @@ fn main() -> Result<(), String> {
         .next()
         .ok_or("the name of a program of ring 3 is missing")?;
     let args: Vec<String> = args.collect();
-    let process = user::spawn(&name, &args, Stdio::console()).map_err(|why| why.to_string())?;
+    let process = match user::spawn(&name, &args, Stdio::console()) {
+        Ok(process) => process,
+        Err(why) => {
+            eprintln!("Error: {why}"); // for people, so without the quotes of a `Result`'s
+            exit(1)
+        }
+    };
     // If it did not end itself, the line that says why stands there already.
     match process.wait_in_foreground().code() {
         0 => Ok(()),

@@ -87,15 +87,21 @@ mod bare {
     /// Says what and where, past the lock of the print macros: its holder may be the one that panics.
     #[panic_handler]
     fn panicked(info: &core::panic::PanicInfo) -> ! {
-        let thread = crate::machine::thread_id();
+        let (process, thread) = (crate::machine::process_id(), crate::machine::thread_id());
         match info.location() {
             Some(at) => crate::print::unlocked(
                 abi::STDERR,
-                format_args!("thread {thread} panicked at {at}:\n{}\n", info.message()),
+                format_args!(
+                    "process {process}, thread {thread} panicked at {at}:\n{}\n",
+                    info.message()
+                ),
             ),
             None => crate::print::unlocked(
                 abi::STDERR,
-                format_args!("thread {thread} panicked:\n{}\n", info.message()),
+                format_args!(
+                    "process {process}, thread {thread} panicked:\n{}\n",
+                    info.message()
+                ),
             ),
         }
         crate::exit(crate::exit::PANICKED)
