@@ -1,4 +1,4 @@
-//! Small models, explored by loom in all interleavings: in `tests/loom/` of `kernel/sched`, `csp` and `net` and in `userspace/rt`, built with
+//! Small models, explored by loom in all interleavings: in `tests/loom/` of `kernel/sched`, `csp`, `net` and `user` and in `userspace/rt`, built with
 //! `--cfg ringo_loom` in `target/loom`. By hand:
 //! `RUSTFLAGS="--cfg ringo_loom" RINGO_MUTANT=no_recheck cargo test --release --target-dir target/loom -p sched --test loom --
 //! --exact idle::make_against_idle`.
@@ -411,7 +411,11 @@ pub const REVIEWED: &[(&str, &str)] = &[(
     "lets a thief's read of a slot happen after the owner overwrote it; loom runs each thread's reads in their order",
 )];
 
-static LOOM: Program = Program::new(&["sched", "csp", "net", "rt"], "loom", "--cfg ringo_loom");
+static LOOM: Program = Program::new(
+    &["sched", "csp", "net", "user", "rt"],
+    "loom",
+    "--cfg ringo_loom",
+);
 
 #[test]
 fn models_hold() {
