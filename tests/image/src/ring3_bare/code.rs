@@ -6,6 +6,7 @@ macro_rules! code {
     ($($name:ident: $text:literal;)*) => {
         global_asm!(
             ".section .rodata.ring3,\"a\"",
+            ".global ring3_start",
             "ring3_start:",
             $(concat!(".global ring3_", stringify!($name)), concat!("ring3_", stringify!($name), ":"), $text,)*
             ".global ring3_end",
