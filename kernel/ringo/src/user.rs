@@ -104,7 +104,8 @@ pub struct Process {
 pub struct Ended(HowEnded);
 
 impl Ended {
-    /// The code of its exit; if it was ended: 128 and the vector of its exception, 200 if it was killed, 201 if it ran out of memory.
+    /// The code of its exit; if it was ended: 128 and the vector of its exception, 200 if it was killed, 201 if it ran out of memory, 202 if it
+    /// was in a deadlock.
     ///
     /// ```no_run
     /// # let process = ringo::user::spawn("hello", &[""; 0], ringo::user::Stdio::without_input()).unwrap();

@@ -60,7 +60,8 @@ impl Futexes {
     /// Sleeps while the word at `address` is `expected`, until a wake or until `timeout_ns` is over.
     ///
     /// # Errors
-    /// `Again`: it is not `expected`. `TimedOut`, `Killed`, and those of the memory.
+    /// `Again`: it is not `expected`. `TimedOut`, `Killed`, and those of the memory. `Killed` as well if nobody will ever wake the
+    /// process's threads; [`Asleep::is_dead`](crate::asleep::Asleep::is_dead) says so then.
     pub fn wait(
         &self,
         memory: &dyn UserMemory,
@@ -73,6 +74,7 @@ impl Futexes {
         let bucket = self.bucket(key);
         let mut wait = waits.wait(WaitReason::SemAcquire);
         let alarm = wait.alarm(timeout_ns);
+        let (timed, sleepers) = (timeout_ns != abi::FOREVER, memory.sleepers(key));
         loop {
             wait.begin();
             let mut list = bucket.lock();
@@ -90,9 +92,17 @@ impl Futexes {
             if alarm.is_over() {
                 return Err(Error::TimedOut);
             }
-            match wait.park(list, |list| list, (&raw const key).cast_mut().cast()) {
-                Woken::Popped => return Ok(()),
-                Woken::Nudged => {}
+            // Under the lock of those who wake, like the look at the word.
+            if sleepers.is_some_and(|s| s.falls(timed)) {
+                return Err(Error::Killed);
+            }
+            let woken = wait.park(list, |list| list, (&raw const key).cast_mut().cast());
+            let popped = matches!(woken, Woken::Popped);
+            if let Some(sleepers) = sleepers {
+                sleepers.runs(timed, popped)
+            }
+            if popped {
+                return Ok(());
             }
         }
     }
@@ -109,8 +119,11 @@ impl Futexes {
         // nobody writes to it.
         let woken = list.pop_up_to(n, |w| unsafe { *w.elem.cast::<WordKey>() } == key);
         drop(list);
-        let count = woken.len();
+        let count = woken.len() as u64;
+        if let Some(sleepers) = memory.sleepers(key) {
+            sleepers.woken(count)
+        }
         woken.ready(true);
-        Ok(count as u64)
+        Ok(count)
     }
 }

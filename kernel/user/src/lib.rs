@@ -24,6 +24,7 @@ extern crate alloc;
 
 #[cfg(not(ringo_loom))]
 pub mod account;
+pub mod asleep;
 #[cfg(not(ringo_loom))]
 pub mod call;
 #[cfg(not(ringo_loom))]

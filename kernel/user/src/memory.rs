@@ -1,5 +1,6 @@
 //! The memory of the process that calls, as the calls see it. Addresses are the program's: any number may come.
 
+use crate::asleep::Asleep;
 use abi::Error;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -28,6 +29,11 @@ impl WordKey {
     /// The word at `at` of `owner`, in bytes: an address of the process, or an offset in what is shared.
     pub fn of(owner: Owner, at: u64) -> WordKey {
         WordKey { owner, at }
+    }
+
+    /// Whether it is one of `owner`'s.
+    pub fn is_of(self, owner: Owner) -> bool {
+        self.owner == owner
     }
 
     /// Its bits, mixed (Knuth): words are multiples of 4, and differ in their low bits.
@@ -71,4 +77,9 @@ pub trait UserMemory {
     /// # Errors
     /// `BadAddress`: another thread has unmapped it.
     fn load_u32(&self, address: u64) -> Result<u32, Error>;
+
+    /// What counts the threads that sleep on this word, if it is memory of one process alone (`asleep.rs`).
+    fn sleepers(&self, _word: WordKey) -> Option<&Asleep> {
+        None
+    }
 }

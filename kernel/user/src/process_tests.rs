@@ -168,6 +168,39 @@ fn threads_share_memory_and_get_their_argument() {
 }
 
 #[test]
+fn who_nobody_can_wake_ends() {
+    let deadlock = Ended {
+        how: Ending::Deadlock as u32,
+        ..Ended::default()
+    };
+    let waits = |address| call(Call::FutexWait, &[address, 0, abi::FOREVER]);
+    let thread = |entry| call(Call::SpawnThread, &[at(entry), 0, STACK_TOP - 8]);
+    let ends = call(Call::ThreadExit, &[]);
+    // One alone; two, each on a word of its own; and one that the other could have woken, and has not.
+    assert_eq!(run(&[waits(DATA), exit(1)]), deadlock);
+    assert_eq!(run(&[thread(2), waits(DATA), waits(DATA + 4)]), deadlock);
+    assert_eq!(
+        run(&[thread(2), waits(DATA), call(Call::Yield, &[]), ends]),
+        deadlock
+    );
+    // Not while one sleeps for a time, on a word or without one, and goes on.
+    for sleeps in [
+        call(Call::FutexWait, &[DATA + 4, 0, 3_000_000]),
+        call(Call::Sleep, &[3_000_000]),
+    ] {
+        let code = [
+            thread(3),
+            waits(DATA),
+            exit(5),
+            sleeps,
+            call(Call::FutexWake, &[DATA, 1]),
+            ends,
+        ];
+        assert_eq!(run(&code), exited(5));
+    }
+}
+
+#[test]
 fn quick_calls_are_answered() {
     let known = [Call::Null, Call::ProcessId, Call::NumCpu];
     for (quick, answer) in known.into_iter().zip([0, 1, 2]) {

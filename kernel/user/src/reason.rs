@@ -125,6 +125,8 @@ impl fmt::Display for HowEnded {
             f.write_str("killed")
         } else if how == Ending::OutOfMemory as u32 {
             f.write_str("out of memory")
+        } else if how == Ending::Deadlock as u32 {
+            f.write_str("deadlock")
         } else {
             match code {
                 14 => f.write_str("page fault"),
@@ -135,12 +137,14 @@ impl fmt::Display for HowEnded {
 }
 
 impl HowEnded {
-    /// What a shell would call it: the code of `Exit`, else 128 and the exception's vector, 200 if killed, 201 if out of memory.
+    /// What a shell would call it: the code of `Exit`, else 128 and the exception's vector, 200 if killed, 201 if out of memory, 202 if in a
+    /// deadlock.
     pub fn code(&self) -> i32 {
         match self.0 {
             e if e.how == Ending::Exit as u32 => e.code,
             e if e.how == Ending::Killed as u32 => 200,
             e if e.how == Ending::OutOfMemory as u32 => 201,
+            e if e.how == Ending::Deadlock as u32 => 202,
             e => 128 + e.code,
         }
     }
@@ -210,6 +214,7 @@ mod tests {
             said(end(Ending::OutOfMemory, 14)),
             ("out of memory".into(), 201)
         );
+        assert_eq!(said(end(Ending::Deadlock, 0)), ("deadlock".into(), 202));
         assert_eq!(said(end(Ending::Exception, 14)), ("page fault".into(), 142));
         assert_eq!(end(Ending::Exception, 0).code(), 128);
         assert!(end(Ending::Exception, 0).to_string().contains("#DE"));

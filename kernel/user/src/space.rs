@@ -22,10 +22,11 @@ mod copy;
 mod tests;
 mod unmap;
 
+use crate::asleep::Asleep;
 use crate::files::Bytes;
 use crate::limits::{self, PageAccount};
 use crate::machine::{self, PAGE, Tables, USER_BASE, USER_END};
-use crate::memory::Owner;
+use crate::memory::{Owner, WordKey};
 use abi::Error;
 use alloc::sync::Arc;
 use areas::{Area, Areas, Kind};
@@ -89,9 +90,21 @@ pub struct Space {
     account: Arc<PageAccount>,
     /// What words in memory of its own are known by.
     owner: Owner,
+    /// The threads that run in it.
+    asleep: Asleep,
 }
 
 impl Space {
+    /// The threads that run in it, by what wakes them.
+    pub fn asleep(&self) -> &Asleep {
+        &self.asleep
+    }
+
+    /// What counts the sleepers on a word, if it is this process's alone.
+    pub fn sleepers(&self, word: WordKey) -> Option<&Asleep> {
+        word.is_of(self.owner).then_some(&self.asleep)
+    }
+
     /// An empty one.
     ///
     /// # Errors
@@ -105,6 +118,7 @@ impl Space {
             ),
             account,
             owner: Owner::new(),
+            asleep: Asleep::default(),
         })
     }
 

@@ -38,9 +38,7 @@ const TABLE: &[(Call, Function)] = &[
     }),
     (Call::Map, |t, a| t.space.map(a[0], may_write(a[1])?)),
     (Call::Unmap, |t, a| t.space.unmap(a[0], a[1]).map(|()| 0)),
-    (Call::FutexWait, |t, a| {
-        call::futex_wait(&t.ctx(), a[0], a[1], a[2])
-    }),
+    (Call::FutexWait, |t, a| t.futex_wait(a)),
     (Call::FutexWake, |t, a| {
         call::futex_wake(&t.ctx(), a[0], a[1])
     }),

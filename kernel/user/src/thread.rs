@@ -6,7 +6,8 @@
 //!
 //! In ring 3 it is interrupted and preempted like any goroutine; in ring 0 it parks like any.
 
-use crate::call::Ctx;
+use crate::asleep::Asleep;
+use crate::call::{self, Ctx};
 use crate::machine::{self, USER_BASE, USER_END, UserContext, UserExit};
 use crate::memory::{UserMemory, WordKey};
 use crate::process::Process;
@@ -60,9 +61,13 @@ pub struct Thread {
 pub fn spawn(process: &Arc<Process>, space: Arc<Space>, start: Start) -> Result<u64, Error> {
     let charge = process.account.charge(THREAD_BYTES)?;
     process.take_thread()?;
+    space.asleep().begins();
     let process = process.clone();
     let run = move || {
         live(&process, &space, start);
+        if space.asleep().ends() {
+            deadlock(&process)
+        }
         process.give_thread();
         drop(charge);
         if let Some(space) = Arc::into_inner(space) {
@@ -71,6 +76,21 @@ pub fn spawn(process: &Arc<Process>, space: Arc<Space>, start: Start) -> Result<
         }
     };
     Ok(sched::newproc(run, Location::caller()))
+}
+
+/// All threads of the process sleep, and nobody can wake one: it ends.
+fn deadlock(process: &Process) {
+    let ended = Ended {
+        how: Ending::Deadlock as u32,
+        ..Ended::default()
+    };
+    if process.end(ended) {
+        let (id, name) = (process.id(), process.name());
+        let line = alloc::format!(
+            "process {id} ({name}): deadlock: all its threads are asleep, and nobody else can wake them\n"
+        );
+        (process.system().services.console_write)(line.as_bytes(), true)
+    }
 }
 
 /// Its life, on its own goroutine.
@@ -177,6 +197,15 @@ impl Thread {
         }
     }
 
+    /// `FutexWait`. A process of which no thread can ever go on ends.
+    pub(crate) fn futex_wait(&self, args: [u64; 6]) -> Result<u64, Error> {
+        let result = call::futex_wait(&self.ctx(), args[0], args[1], args[2]);
+        if result == Err(Error::Killed) && self.space.asleep().is_dead() {
+            deadlock(&self.process)
+        }
+        result
+    }
+
     /// For the calls on handles.
     pub(crate) fn ctx(&self) -> Ctx<'_> {
         Ctx {
@@ -224,6 +253,10 @@ impl UserMemory for Space {
 
     fn load_u32(&self, address: u64) -> Result<u32, Error> {
         Space::load_u32(self, address)
+    }
+
+    fn sleepers(&self, word: WordKey) -> Option<&Asleep> {
+        Space::sleepers(self, word)
     }
 }
 

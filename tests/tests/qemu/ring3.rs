@@ -75,6 +75,8 @@ const CRASHES: &[(&str, &str, &str)] = &[
         "out of memory at 0x",
         ", for which no memory is left, at 0x",
     ),
+    // Said of the process: no thread of it is to blame.
+    ("deadlock", "deadlock", ""),
 ];
 
 /// The ways are those that `crash` has, each ended as it is listed, and the kernel gave its reasons in their order, and no others.
@@ -145,6 +147,7 @@ pub fn cases() -> Vec<Case> {
             case("ring3_crashes")
                 .smp(smp)
                 .judge(crashes)
+                .says(" (crash): deadlock: all its threads are asleep")
                 .never_says("no error"),
             // All of the thousand where the most is different from one time to the next.
             thousand.arg("processes", if smp == 2 { 1000 } else { 150 }),

@@ -62,6 +62,37 @@ fn all(o: &Outcome) -> Result<(), String> {
     Ok(())
 }
 
+const PROGRAMS: &str = "exec hello a b\nexec burn 100000 &\nps\nkill 2\nexec crash null\nexec cat\n\x04exec nosuch\nexec\nkill x\nkill 999\nps\nexit\n";
+
+fn programs(o: &Outcome) -> Result<(), String> {
+    in_order(&[
+        "> hello from process 1, given [\"a\", \"b\"]\n",
+        "hello from goroutine ",
+        "> process 2\n",
+        "> ",
+        "process 2 (burn): 1 thread, ",
+        "  thread ",
+        "> ",
+        "process 3 (crash): page fault\n",
+        "> ",
+        "there is no program nosuch\n",
+        "exec takes a program: burn, cat, crash, ",
+        "kill takes the number of a process",
+        "there is no process 999\n",
+        "> ",
+    ])(o)?;
+    let after = o.stdout.rsplit("there is no process 999").next();
+    if after.is_some_and(|rest| rest.contains("process ")) {
+        return Err("a process is left".into());
+    }
+    match o.stdout.contains("process 2 (burn): killed")
+        && o.stderr.contains("process 3 (crash), thread ")
+    {
+        true => Ok(()),
+        false => Err("an end was not told".into()),
+    }
+}
+
 pub fn cases() -> Vec<Case> {
     let mut cases = vec![
         typed(ALL).judge(all),
@@ -69,6 +100,8 @@ pub fn cases() -> Vec<Case> {
         typed("spin 4\nstat\ngs\nspin 0\ngo 1\ngs\nexit\n")
             .named("beside hogs")
             .judge(in_order(&["> 5 goroutines: ", "> > > "])),
+        // Programs of ring 3: one that the shell waits for, one beside it, which is ended, and what is wrong.
+        typed(PROGRAMS).named("programs").judge(programs),
         // The last line has no end.
         typed("gs\x04").named("without an end of line").judge(in_order(&["> 1 goroutines", "> "])),
         // A thousand bytes at once, and a line longer than any command.

@@ -200,6 +200,8 @@ pub enum Ending {
     Killed = 2,
     /// It touched a page for which no memory was left, or which its limit does not allow.
     OutOfMemory = 3,
+    /// All its threads slept on words of its own memory, so that nobody could wake them (Go: all goroutines are asleep).
+    Deadlock = 4,
 }
 
 macro_rules! errors {

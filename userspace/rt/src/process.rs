@@ -168,6 +168,7 @@ impl fmt::Display for Ended {
             how if how == Ending::OutOfMemory as u32 => {
                 write!(f, "out of memory at {address:#x}, instruction at {rip:#x}")
             }
+            how if how == Ending::Deadlock as u32 => f.write_str("deadlock"),
             _ if code == PAGE_FAULT => {
                 write!(f, "page fault at {address:#x}, instruction at {rip:#x}")
             }

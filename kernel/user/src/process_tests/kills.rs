@@ -7,7 +7,7 @@ fn whatever_its_threads_do_a_kill_ends_a_process() {
     let ways = [
         FOR_EVER,
         call(Call::Sleep, &[abi::FOREVER]),
-        call(Call::FutexWait, &[DATA, 0, abi::FOREVER]),
+        call(Call::FutexWait, &[DATA, 0, 3_600_000_000_000]),
         call(Call::Sleep, &[3_600_000_000_000]),
     ];
     for way in ways {

@@ -33,7 +33,11 @@ fn stay(place: &str) -> rt::Result<()> {
             }
         }
         "sleep" => sleep(Duration::from_secs(3600)),
-        "futex" => futex::wait(&AtomicU32::new(0), 0)?,
+        // Beside a thread that runs now and then: all asleep would be a deadlock.
+        "futex" => {
+            go(|| sleep(Duration::from_secs(3600)));
+            futex::wait(&AtomicU32::new(0), 0)?
+        }
         "pipe" => {
             let (reader, _writer) = pipe()?;
             let _ = reader.read(&mut [0; 1])?;

@@ -54,6 +54,7 @@ const WAYS: &[Way] = &[
     ("simd", "lets SSE report a division by zero", simd),
     ("panic", "panics", panic),
     ("oom", "takes memory without end", oom),
+    ("deadlock", "waits for what nobody can send", deadlock),
 ];
 
 fn read(address: usize) -> i32 {
@@ -205,6 +206,12 @@ fn simd() -> i32 {
 
 fn panic() -> i32 {
     panic!("as asked")
+}
+
+/// Keeps the sender, and so waits for itself.
+fn deadlock() -> i32 {
+    let (_tx, rx) = chan::<i32>(0);
+    rx.recv().unwrap_or(1)
 }
 
 /// Touches each page, so that it must be there.
