@@ -27,6 +27,10 @@ const NOT_FOR_PROGRAMS: &[(&str, &str)] = &[
         "kernel/csp/src/chan/select/cases.rs",
         "what `select!` expands to",
     ),
+    (
+        "kernel/csp/src/waitq.rs",
+        "what the waits of ring 3's threads are made of",
+    ),
     ("kernel/ringo/src/start/host.rs", "what `main!` expands to"),
 ];
 

@@ -3,6 +3,14 @@
 use alloc::vec::Vec;
 
 /// A kind of switch, and what it costs.
+///
+/// ```
+/// # sched::testing::run(2, 2, || {
+/// for cost in ringo::switch_cost::measure(5) {
+///     assert!(cost.ps[0] <= cost.ps[1], "{}", cost.saves);
+/// }
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchCost {
     /// What it saves and loads.

@@ -33,6 +33,11 @@ pub use output::Output;
 pub use user::process::{Info, ThreadInfo};
 
 /// Why no process was started. Its text is one line for people.
+///
+/// ```
+/// let why = ringo::user::Error::Nul;
+/// assert_eq!(why.to_string(), "an argument of a program has a NUL byte in it");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// This is the host machine.
@@ -58,6 +63,14 @@ impl fmt::Display for Error {
 impl core::error::Error for Error {}
 
 /// What a process has as standard input and output; errors go to the console, and so does its output if nothing else is said.
+///
+/// ```no_run
+/// # fn main() -> Result<(), ringo::user::Error> {
+/// use ringo::user::{Stdio, spawn};
+/// spawn("cat", &["-"], Stdio::console())?.wait();
+/// # Ok(())
+/// # }
+/// ```
 pub struct Stdio {
     input: Object,
     output: Object,
@@ -95,11 +108,29 @@ impl Stdio {
 /// A process that was started here. Dropped: it goes on.
 ///
 /// It and all that it starts are a *job*: 64 processes at most, and half of the machine's memory.
+///
+/// ```no_run
+/// # fn main() -> Result<(), ringo::user::Error> {
+/// use ringo::user::{Stdio, spawn};
+/// let process = spawn("burn", &["1"], Stdio::without_input())?;
+/// ringo::println!("process {} {}", process.id(), process.wait());
+/// # Ok(())
+/// # }
+/// ```
 pub struct Process {
     process: Arc<user::process::Process>,
 }
 
 /// How a process has ended. Its text is for people: `exit code 3`, `killed`, `page fault`.
+///
+/// ```no_run
+/// # fn main() -> Result<(), ringo::user::Error> {
+/// use ringo::user::{Stdio, spawn};
+/// let ended = spawn("crash", &["null"], Stdio::without_input())?.wait();
+/// assert_eq!((ended.to_string().as_str(), ended.code()), ("page fault", 128 + 14));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended(HowEnded);
 

@@ -10,6 +10,16 @@ use user::stop::Stop;
 use user::wait::Waits;
 
 /// The other end of a process's standard output ([`Stdio::and_output`]).
+///
+/// ```no_run
+/// # fn main() -> Result<(), ringo::user::Error> {
+/// use ringo::user::{Stdio, spawn};
+/// let (stdio, output) = Stdio::without_input().and_output()?;
+/// spawn("hello", &["a"], stdio)?;
+/// assert!(output.read_to_end().starts_with(b"hello from process"));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Output(Arc<ReadEnd>);
 
 impl Stdio {
