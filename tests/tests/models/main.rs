@@ -30,6 +30,8 @@ fn every_planted_bug_is_tried() {
         "kernel/csp/tests/loom",
         "kernel/net/src",
         "kernel/net/tests/loom",
+        "kernel/user/src",
+        "kernel/user/tests/loom",
         "userspace/rt/src",
     ] {
         sources(&root().join(dir), &mut |text| {
