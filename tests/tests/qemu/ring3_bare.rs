@@ -39,7 +39,8 @@ pub fn cases() -> Vec<Case> {
             mutant
                 .arg("bug", bug)
                 .arg("inj", 100_000)
-                .arg("rounds", 5000)
+                // Until it is found: the host may keep the readers from running for long.
+                .arg("rounds", 200_000)
                 .expect(Expect::Failure),
         )
     }

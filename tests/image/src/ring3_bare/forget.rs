@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use arch::bare::UserExit::{Exception, Stopped};
 use arch::bare::{UserContext, direct};
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use ringo::prelude::*;
 
 pub const TESTS: &[Test] = &[
@@ -35,9 +35,12 @@ fn unmap_storm() -> Outcome {
     };
     let done = Arc::new(AtomicBool::new(false));
     let faults = Arc::new(AtomicU64::new(0));
+    // Whoever still reaches the page when it is gone for good would never come back.
+    let stop = Arc::new(AtomicU32::new(0));
     let readers: Vec<_> = (0..num_cpu() + 1)
         .map(|i| {
             let (world, done, faults) = (world.clone(), done.clone(), faults.clone());
+            let stop = stop.clone();
             // Each counts in words of its own; the second one says what to read.
             let data = DATA + 64 * i as u64;
             world.word(8 * i + 1).store(PAGE, Relaxed);
@@ -48,7 +51,7 @@ fn unmap_storm() -> Outcome {
             ));
             spawn(move || {
                 loop {
-                    match world.run(&mut thread) {
+                    match thread.run(world.space(), &stop) {
                         Exception {
                             vector: 14,
                             address: PAGE,
@@ -58,7 +61,10 @@ fn unmap_storm() -> Outcome {
                             yield_now() // to whoever takes it out and puts it back
                         }
                         Stopped => {}
-                        other => return Err(format!("{other:?}: a page was reached that is gone")),
+                        other => {
+                            done.store(true, Relaxed); // that is enough
+                            return Err(format!("{other:?}: a page was reached that is gone"));
+                        }
                     }
                     if done.load(Relaxed) {
                         return Ok(());
@@ -71,6 +77,9 @@ fn unmap_storm() -> Outcome {
     page(mapped).store(1, Relaxed);
     world.map(PAGE, mapped, WRITE);
     for round in 0..rounds {
+        if done.load(Relaxed) {
+            break;
+        }
         if round % 16 == 0 {
             yield_now() // the readers have a CPU too, where there is one
         }
@@ -91,6 +100,7 @@ fn unmap_storm() -> Outcome {
     // SAFETY: as above. It stays out: who reads it now comes back.
     let last = unsafe { world.space().unmap(PAGE) };
     done.store(true, SeqCst);
+    stop.store(1, SeqCst);
     world.space().shoot_down();
     let results: Vec<_> = readers.into_iter().map(|reader| reader.join()).collect();
     // SAFETY: as above.
