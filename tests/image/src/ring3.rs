@@ -46,6 +46,9 @@ fn used_frames() -> u64 {
     mem::frames::total_frames() - mem::frames::free_frames()
 }
 
+/// Times more, if what is in use grows.
+const ROUNDS: u32 = 4;
+
 /// Does something twice. What the first time leaves is kept at hand, as stacks and objects of the kernel are; after the second time all
 /// processes have ended, their goroutines as well, and `spare` page frames more are in use at most.
 fn comes_back(spare: u64, work: impl Fn() -> Outcome) -> Outcome {
@@ -58,14 +61,19 @@ fn comes_back(spare: u64, work: impl Fn() -> Outcome) -> Outcome {
         until(|| num_goroutine() <= goroutines);
         Ok(used_frames())
     };
-    let first = round()?;
-    let second = round()?;
-    figure!("frames_kept", second as i64 - first as i64);
-    ensure!(
-        second <= first + spare,
-        "{second} frames are in use, {first} after the same before"
-    );
-    Ok(())
+    let mut most = round()?;
+    // Where chance decides what is done, one time may need more at hand than the one before; a leak grows each time.
+    for _ in 0..ROUNDS {
+        let now = round()?;
+        figure!("frames_kept", now as i64 - most as i64);
+        if now <= most + spare {
+            return Ok(());
+        }
+        most = now
+    }
+    Err(alloc::format!(
+        "{most} frames are in use, and {spare} more at least each time"
+    ))
 }
 
 /// Processes, for a report.
