@@ -6,6 +6,7 @@ use x86_64::instructions::port::PortWriteOnly;
 
 pub use super::apic::msi_message;
 pub use super::fence::fence_devices;
+pub use super::heap_window::{page_note, set_page_note, unmap_page};
 pub use super::paging::{
     NoFrames, PageFlags, direct, init_paging, kernel_image_phys, map_pages, readable,
 };

@@ -32,6 +32,7 @@ mod explain;
 mod features;
 mod fence;
 mod gdt;
+mod heap_window;
 mod irq;
 mod kstack;
 mod lock;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0xffff_8000_0000_0000  DIRECT_BASE  all RAM and the first 4 GiB; RW, NX; kernel text and constants read-only
-//! 0xffff_c000_0000_0000  HEAP_BASE    512 GiB for large heap objects (map_pages)
+//! 0xffff_c000_0000_0000  HEAP_BASE    512 GiB for large heap objects (map_pages, heap_window.rs)
 //! 0xffff_d000_0000_0000  STACK_BASE   512 GiB of stack slots of Gs
 //! 0xffff_e000_0000_0000  KSTACK_BASE  g0, interrupt stacks, with guard pages (kstack.rs)
 //! 0xffff_ffff_8000_0000  KERNEL_BASE  the image: text R-X, constants R--, data RW-, the boot stack's guard missing
@@ -49,7 +49,7 @@ pub struct PageFlags {
 /// Physical address of the level 4 table; 0 before `init_paging`. `smp.rs` reads it in assembly.
 pub static KERNEL_CR3: AtomicU64 = AtomicU64::new(0);
 /// Serialises changes of the tables (except the fault path's, which touches only its own entries).
-static TABLES: Lock<()> = Lock::new(());
+pub(super) static TABLES: Lock<()> = Lock::new(());
 
 unsafe extern "C" {
     static kernel_phys_start: u8;
@@ -92,7 +92,7 @@ pub fn zeroed(frames: FrameSource) -> Result<u64, NoFrames> {
 ///
 /// # Safety
 /// `root` is a level 4 table; nobody else changes the tables on this path.
-unsafe fn entry(
+pub(super) unsafe fn entry(
     root: u64,
     virt: u64,
     level: u32,

@@ -13,7 +13,7 @@
 //! A flush point is also a point at which the CPU holds no reference that it found by looking around (it is on g0 between
 //! two Gs, or in the idle loop): memory that was taken off every list before a stamp is read by nobody after it (RCU).
 
-use core::sync::atomic::{AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicU64, Ordering::*, fence};
 use crossbeam_utils::CachePadded;
 
 /// A CPU that halts, or never ran.
@@ -59,10 +59,22 @@ impl<const CPUS: usize> Epochs<CPUS> {
         self.now.fetch_add(1, SeqCst) + 1
     }
 
+    /// The same without a stamp: what the next one that anybody takes will be, at least. For who unmaps often, and can wait.
+    pub fn next_stamp(&self) -> u64 {
+        // The cleared entries are visible before the time is read, so who sees a later time flushes after them.
+        fence(SeqCst);
+        self.now.load(SeqCst) + 1
+    }
+
     /// Whether every CPU has flushed since, or is away.
     pub fn passed(&self, stamp: u64) -> bool {
         // SeqCst: pairs with the store in `point`: what the CPU did before its flush is over; and with `come`.
         self.cpus.iter().all(|cpu| cpu.seen.load(SeqCst) >= stamp)
+    }
+
+    /// Whether the calling CPU is one that others wait for.
+    pub fn is_here(&self, cpu: usize) -> bool {
+        self.cpus[cpu].seen.load(Relaxed) != AWAY
     }
 
     /// Whether the calling CPU has yet to flush what was unmapped before `stamp`.
@@ -109,8 +121,10 @@ mod tests {
     fn waits_for_those_that_run() {
         let e = Epochs::<3>::new();
         assert!(e.passed(e.stamp()), "all are away");
+        assert!(!e.is_here(0));
         e.come(0, || {});
         e.come(1, || {});
+        assert!(e.is_here(0) && !e.is_here(2));
         let stamp = e.stamp();
         assert!(!e.passed(stamp) && e.is_behind(0, stamp));
         assert!(e.point(0, || {}) && !e.is_behind(0, stamp));
@@ -122,6 +136,12 @@ mod tests {
         e.come(1, || flushed.store(true, Relaxed));
         assert!(flushed.load(Relaxed), "it had not seen the stamp");
         assert!(e.passed(stamp) && !e.passed(stamp + 1));
+        let next = e.next_stamp();
+        assert!(!e.point(0, || panic!("nobody has asked for it")) && !e.passed(next));
+        assert_eq!(e.stamp(), next);
+        e.point(0, || {});
+        e.point(1, || {});
+        assert!(e.passed(next));
         e.leave(1);
         e.come(1, || panic!("nothing was unmapped meanwhile"));
     }

@@ -4,7 +4,7 @@
 //!   unmapped ──► open ──── closed, with a stamp ──► waiting ──── all CPUs passed it ──► frames
 //! ```
 //!
-//! All of this runs on g0 with preemption off.
+//! Flush points are on g0, with preemption off.
 
 use crate::epochs::Epochs;
 use crate::frames::{self, Chain};
@@ -52,6 +52,17 @@ pub(crate) fn hold(chain: Chain) {
 /// See [`Epochs::stamp`].
 pub(crate) fn stamp() -> u64 {
     EPOCHS.stamp()
+}
+
+/// See [`Epochs::next_stamp`]. What was unmapped is handed to [`hold`] afterwards, whose quarantine takes that stamp.
+pub(crate) fn next_stamp() -> u64 {
+    EPOCHS.next_stamp()
+}
+
+/// Whether every CPU has flushed since that stamp: see [`Epochs::passed`]. Before this CPU has come online it may remember anything,
+/// though nobody waits for it.
+pub(crate) fn passed(stamp: u64) -> bool {
+    EPOCHS.is_here(arch::cpu_id()) && EPOCHS.passed(stamp)
 }
 
 /// The same clock, for slots of stacks.
@@ -102,7 +113,8 @@ fn move_on(budget: u32) -> bool {
     more
 }
 
-/// Memory ran out: waits a few ticks for what is on its way back. Anywhere that holds no lock of this crate.
+/// Memory ran out: waits a few ticks for what is on its way back. Where the CPU holds no lock of this crate,
+/// and no reference to a G that it found by looking around.
 pub(crate) fn reclaim() {
     let _guard = PreemptGuard::new();
     let end = arch::now_ns() + RECLAIM_NS;

@@ -5,7 +5,7 @@
 //!   up to 2048 bytes     this CPU's magazine of the size class       none
 //!                        filled from and flushed to the slab         the class's
 //!   up to a page         a page frame, direct map                    none; frames
-//!   above                `large`                                     its own
+//!   above                page frames of its own, mapped by `large`     its own; frames
 //! ```
 //!
 //! Magazines and locks hold preemption off, so that a G is never switched away inside; a caller with count 0 may be

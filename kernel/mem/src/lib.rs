@@ -9,6 +9,7 @@
 //! | [`class`], [`slab`], [`cache`] | both | size classes, the pages of one class, one CPU's objects of it |
 //! | `descs` | bare machine | what slabs know of their pages |
 //! | `heap` | bare machine | the global allocator: slabs up to half a page, a frame up to a page, `large` above |
+//! | [`runs`] | both | places of objects above a page |
 //! | [`slots`] | both | stack slots on their way back |
 //! | [`gstack`] | both | slots of address space that Gs run on |
 //!
@@ -33,6 +34,7 @@ mod large;
 #[cfg(ringo_kernel)]
 pub mod mark;
 pub mod pool;
+pub mod runs;
 pub mod slab;
 pub mod slots;
 

@@ -15,7 +15,8 @@ pub struct Object {
 }
 
 /// The object or page of RAM in which `address` lies, whether it is in use or not; `None` for addresses of anything else,
-/// and for objects that were never handed out. Large objects are not told apart: see [`large_objects`].
+/// and for objects that were never handed out. Large objects are not told apart: see
+/// [`for_each_large`].
 ///
 /// Right while nobody allocates.
 pub fn object_at(address: usize) -> Option<Object> {
@@ -49,10 +50,9 @@ pub fn end_of_ram() -> u64 {
     descs::end() * PAGE_BYTES as u64
 }
 
-/// All memory of large objects, in use or not.
-pub fn large_objects() -> Range<usize> {
-    let start = bare::HEAP_BASE as usize;
-    start..start + large::usage().0
+/// All memory of large objects. Right while nobody allocates.
+pub fn for_each_large(f: impl FnMut(Range<usize>)) {
+    large::for_each(f)
 }
 
 /// The heap's own statics: what they point to is free.

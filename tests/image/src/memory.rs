@@ -12,13 +12,15 @@ use ringo::prelude::*;
 
 pub const TESTS: &[Test] = &[
     ("memory_heap", memory_heap),
+    ("memory_large", memory_large),
     ("memory_cross", memory_cross),
     ("memory_peaks", memory_peaks),
     ("memory_stale", memory_stale),
 ];
 
+/// Those on their way back are not in use.
 fn used_frames() -> u64 {
-    mem::frames::total_frames() - mem::frames::free_frames()
+    mem::frames::total_frames() - mem::frames::free_frames() - mem::flush::held_frames()
 }
 
 /// Objects of all sizes come and go; each keeps what was written to it, and at the end their pages are free again.
@@ -62,6 +64,62 @@ fn memory_heap() -> Outcome {
         last <= first + first / 10 + 64,
         "frames in use after each round: {used:?}"
     );
+    Ok(())
+}
+
+/// Objects above a page, of all sizes, come and go: each keeps what was written to its pages, and what one takes is free for whatever
+/// else when it is gone, though others beside it stay.
+fn memory_large() -> Outcome {
+    static BAD: AtomicU64 = AtomicU64::new(0);
+    let wg = WaitGroup::new();
+    for i in 0..2 * num_cpu() as u64 {
+        wg.go(move || {
+            let mut rng = chance(i);
+            let mut held: Vec<(Vec<u64>, u64)> = Vec::new();
+            for step in 0..param("steps", 2000) {
+                if held.len() > 20 || (!held.is_empty() && rng.below(2) == 0) {
+                    let (old, mark) = held.swap_remove(rng.below(held.len() as u32) as usize);
+                    if old.iter().step_by(PAGE_BYTES / 8).any(|&word| word != mark) {
+                        bump(&BAD);
+                    }
+                    continue;
+                }
+                let most = 1 << rng.below(6);
+                let pages = 1 + rng.below(most) as usize;
+                let mut words = Vec::with_capacity(pages * PAGE_BYTES / 8 + 1);
+                let mark = i << 32 | step;
+                words.resize(words.capacity(), mark);
+                held.push((words, mark))
+            }
+        });
+    }
+    wg.wait();
+    let bad = BAD.load(Relaxed);
+    ensure!(bad == 0, "{bad} objects lost what was in them");
+
+    let before = used_frames();
+    let all = 500;
+    let mut held: Vec<Vec<u8>> = (0..all)
+        .map(|_| Vec::with_capacity(3 * PAGE_BYTES))
+        .collect();
+    let most = used_frames() - before;
+    let mut even = false;
+    held.retain(|_| {
+        even = !even;
+        even
+    });
+    let half = used_frames() - before;
+    drop(held);
+    let none = used_frames().saturating_sub(before);
+    figure!("frames_most", most);
+    figure!("frames_half", half);
+    figure!("frames_after", none);
+    ensure!(
+        most >= 3 * all && half <= most / 2 + 32 && none <= 32,
+        "{most} frames for {all} objects, {half} for half of them, {none} for none"
+    );
+    // They are free, not only gone.
+    crate::wait::until(|| mem::flush::held_frames() == 0);
     Ok(())
 }
 

@@ -18,6 +18,7 @@ pub fn cases() -> Vec<Case> {
     for smp in [1, 4] {
         for caches in ["mcache=on", "mcache=off"] {
             all.push(new("memory_heap", smp).word(caches).named(caches));
+            all.push(new("memory_large", smp).word(caches).named(caches));
             all.push(
                 new("memory_cross", smp)
                     .word(caches)

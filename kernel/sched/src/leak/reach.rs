@@ -18,7 +18,7 @@ use crate::g::{GRef, GStatus};
 use crate::p::P;
 use crate::sched::Sched;
 use core::ops::Range;
-use mem::mark::{end_of_ram, for_each_free, large_objects, object_at};
+use mem::mark::{end_of_ram, for_each_free, for_each_large, object_at};
 use mem::mark::{objects_at_most, own_statics};
 
 extern crate alloc;
@@ -134,7 +134,7 @@ impl Reach {
                 self.scan(page..page + mem::PAGE_BYTES, entries)
             }
         }
-        self.scan(large_objects(), entries);
+        for_each_large(|object| self.scan(object, entries));
         s.allp
             .iter()
             .for_each(|p| p.timers.for_each_arg(|arg| self.word(arg, entries)));
