@@ -3,8 +3,9 @@
 use raw_cpuid::CpuId;
 use x86_64::registers::control::{Cr4, Cr4Flags};
 
-/// SMEP, SMAP: the kernel never executes a page of ring 3, nor reads or writes one by its address there. UMIP: user code cannot read descriptor table addresses. (CR0.WP, EFER.NXE
-/// and the SSE bits are set by the boot code; OSXSAVE stays 0, so there is no AVX and FXSAVE is the whole state.)
+/// SMEP, SMAP: the kernel never executes a page of ring 3, nor reads or writes one by its address there. UMIP: user code cannot
+/// read descriptor table addresses. (CR0.WP, EFER.NXE and the SSE bits are set by the boot code; OSXSAVE stays 0, so there is no
+/// AVX and FXSAVE is the whole state.)
 ///
 /// # Safety
 /// Once per CPU; no user page is mapped.

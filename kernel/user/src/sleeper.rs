@@ -114,12 +114,12 @@ impl Sleeper {
     }
 
     /// From here on nudges reach `call` as well. Before `begin`.
-    pub(crate) fn enter(&self, call: Arc<dyn Interrupt>) {
+    pub(crate) fn enter_call(&self, call: Arc<dyn Interrupt>) {
         *self.inside.lock() = Some(call)
     }
 
     /// And no more; one may still be on its way.
-    pub(crate) fn leave(&self) {
+    pub(crate) fn leave_call(&self) {
         let call = self.inside.lock().take();
         drop(call)
     }

@@ -21,7 +21,7 @@ type Function = fn(&mut Thread, Args) -> Result<u64, Error>;
 const TABLE: &[(Call, Function)] = &[
     (Call::Exit, exit),
     (Call::ThreadExit, |t, _| {
-        t.leaves = true;
+        t.asks_to_end = true;
         Ok(0)
     }),
     (Call::Yield, |_, _| {

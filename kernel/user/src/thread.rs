@@ -51,7 +51,7 @@ pub struct Thread {
     /// How it waits.
     pub waits: Waits,
     /// It has asked for its end.
-    pub leaves: bool,
+    pub asks_to_end: bool,
 }
 
 /// Starts a thread of a process, which from now on holds `space` for itself (I-LAST); its number.
@@ -114,9 +114,9 @@ fn live(process: &Arc<Process>, space: &Arc<Space>, start: Start) {
         process: process.clone(),
         space: space.clone(),
         waits: Waits::new(&process.stop),
-        leaves: false,
+        asks_to_end: false,
     };
-    while !thread.leaves && !process.stop.is_stopped() {
+    while !thread.asks_to_end && !process.stop.is_stopped() {
         let exit = machine::run(&mut ctx, space.tables(), &stop);
         thread.serve(&mut ctx, exit, id);
         sched::checkpoint() // without preemption by force, calls are where others get their turn

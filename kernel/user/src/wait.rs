@@ -223,7 +223,7 @@ impl<'a> Wait<'a> {
         mut f: impl FnMut() -> Option<R>,
     ) -> Result<R, Error> {
         let sleeper = &*self.waits.sleeper; // not of `self`, which looks
-        sleeper.enter(how);
+        sleeper.enter_call(how);
         let result = loop {
             sleeper.begin();
             if let Err(error) = self.look() {
@@ -233,7 +233,7 @@ impl<'a> Wait<'a> {
                 break Ok(result);
             }
         };
-        sleeper.leave();
+        sleeper.leave_call();
         result
     }
 }

@@ -18,8 +18,8 @@
 //! IF=0; so whoever cannot be kept out (NMI, #DB, #MC) looks at the base itself.
 //!
 //! **I-FPU** A context's x87 registers are still in a CPU if that CPU's `user_fpu` names the context, and the context's `fpu_cpu` names
-//! the CPU: it has run nowhere else since, and nobody else here. Whoever changes the registers clears one of the two. XMM registers are the kernel's as soon as it is entered: they are zeroed before a program that made a call
-//! goes on, and restored where it was interrupted.
+//! the CPU: it has run nowhere else since, and nobody else here. Whoever changes the registers clears one of the two. XMM registers are
+//! the kernel's as soon as it is entered: they are zeroed before a program that made a call goes on, and restored where it was interrupted.
 //!
 //! **I-CANONICAL** `sysretq` and `iretq` fault in ring 0 on a return address that is not canonical. The last 64 KiB of the lower
 //! half are never mapped, so RIP cannot walk out of it; a jump out of it is looked for before each `iretq`.
