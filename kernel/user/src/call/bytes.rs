@@ -52,7 +52,8 @@ pub fn write(ctx: &Ctx<'_>, handle: u64, address: u64, bytes: u64) -> Result<u64
         let n = match &entry.object {
             Object::Null => buffer.len(),
             Object::Output { errors } => {
-                (ctx.services.console_write)(buffer, *errors);
+                let pieces = crate::object::console::pieces(buffer);
+                pieces.for_each(|piece| (ctx.services.console_write)(piece, *errors));
                 buffer.len()
             }
             Object::PipeWrite(end) => end.write(wait, buffer)?,

@@ -1,4 +1,5 @@
-//! The console, as a program's standard input. It is polled, as the kernel's shell does: a byte that was typed can wait for 10 ms.
+//! The console, as a program's standard input and output. Input is polled, as the kernel's shell does: a byte that was typed can wait
+//! for 10 ms.
 
 use crate::wait::Wait;
 use abi::Error;
@@ -58,5 +59,48 @@ impl Input {
             }
         }
         n
+    }
+}
+
+/// Bytes of output that the console takes at a time: it has its lock meanwhile, with preemption off, and takes about a microsecond
+/// for each under QEMU.
+const PIECE_BYTES: usize = 256;
+
+/// Output in pieces for the console: whole lines, where these are shorter.
+pub fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    core::iter::from_fn(move || {
+        let most = rest.len().min(PIECE_BYTES);
+        let lines = rest[..most].iter().rposition(|&b| b == b'\n');
+        let end = match lines {
+            Some(newline) if most < rest.len() => newline + 1,
+            _ => most,
+        };
+        let (piece, more) = rest.split_at(end);
+        rest = more;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn pieces_are_lines_where_these_are_short() {
+        let of = |bytes: &[u8]| pieces(bytes).map(<[u8]>::len).collect::<Vec<_>>();
+        assert_eq!(of(b""), [0; 0]);
+        assert_eq!(of(b"a\nb"), [3]);
+        let long = [b'x'; 600];
+        assert_eq!(of(&long), [256, 256, 88]);
+        let (line, mut text) = ([b'x'; 99], Vec::new());
+        for _ in 0..5 {
+            text.extend(line);
+            text.push(b'\n')
+        }
+        text.extend(b"the rest");
+        assert_eq!(of(&text), [200, 200, 108]);
+        assert_eq!(of(&[&b"\n"[..], &long].concat()), [1, 256, 256, 88]);
     }
 }
