@@ -176,12 +176,14 @@ impl Space {
         if !machine::has_frames(1) {
             return Err(Error::OutOfMemory); // what is kept about areas is not counted
         }
-        let mut areas = self.areas.lock();
-        let start = areas
-            .room(bytes, MAP_BASE, MAP_END)
-            .ok_or(Error::OutOfMemory)?;
-        areas.insert(start, start + bytes, area)?;
-        Ok(start)
+        let mut search = self.areas.lock().search(bytes, MAP_BASE);
+        loop {
+            let mut areas = self.areas.lock();
+            if let Some(place) = areas.room(&mut search, MAP_END) {
+                let start = place?;
+                return areas.insert(start, start + bytes, area).map(|()| start);
+            }
+        }
     }
 
     /// Maps zeroes at a place that the kernel chooses and that ring 3 cannot take out.

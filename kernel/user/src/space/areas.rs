@@ -8,6 +8,9 @@ use abi::Error;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
+/// Areas that are looked at, and pages that are taken out, while the space is locked: others wait for it, with preemption off.
+pub(super) const AT_ONCE: usize = 64;
+
 /// A row of pages.
 #[derive(Clone)]
 pub(super) struct Area {
@@ -115,7 +118,18 @@ pub(super) struct Areas {
     /// **I-FULL** Below the first there is no room for so many bytes as the second says: who looks for as much begins there.
     full: (u64, u64),
     /// Callers that have taken something out.
-    pub(super) callers: u64,
+    callers: u64,
+    /// Areas that have been removed.
+    removed: u64,
+}
+
+/// A search for room, which looks at some areas at a time.
+pub(super) struct Search {
+    bytes: u64,
+    /// Nothing lower will be found.
+    from: u64,
+    /// `removed` when it began: what is removed since may have left room lower down.
+    removed: u64,
 }
 
 impl Areas {
@@ -126,6 +140,7 @@ impl Areas {
             mapped_max,
             full: (0, u64::MAX),
             callers: 0,
+            removed: 0,
         }
     }
 
@@ -154,30 +169,49 @@ impl Areas {
         below.is_none_or(|(_, area)| area.end <= start)
     }
 
-    /// The lowest place from `from` to `to` for so many bytes, an unmapped page below and above. All callers look from the same place.
-    pub(super) fn room(&mut self, bytes: u64, from: u64, to: u64) -> Option<u64> {
+    /// A search from `from` on for a place for so many bytes. All callers look from the same place.
+    pub(super) fn search(&self, bytes: u64, from: u64) -> Search {
         let (full_to, for_bytes) = self.full;
-        let first = match bytes >= for_bytes {
+        let from = match bytes >= for_bytes {
             true => from.max(full_to),
             false => from,
         };
-        let below = self.by_start.range(..first).next_back();
-        let mut start = below.map_or(first, |(_, below)| first.max(below.end + PAGE));
+        let removed = self.removed;
+        Search {
+            bytes,
+            from,
+            removed,
+        }
+    }
+
+    /// The lowest place up to `to`, an unmapped page below and above; lower ones that became free since the search began do not count.
+    /// None: there are more areas to look at, by another call.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]: there is no room.
+    pub(super) fn room(&mut self, search: &mut Search, to: u64) -> Option<Result<u64, Error>> {
+        let &mut Search { bytes, from, .. } = search;
+        let below = self.by_start.range(..from).next_back();
+        let mut start = below.map_or(from, |(_, below)| from.max(below.end + PAGE));
         let fits = |start: u64, limit: u64| {
             start
                 .checked_add(bytes + PAGE)
                 .is_some_and(|end| end <= limit)
         };
-        for (&at, area) in self.by_start.range(first..) {
+        for (n, (&at, area)) in self.by_start.range(from..).enumerate() {
             if at >= to || fits(start, at) {
                 break;
             }
+            if n == AT_ONCE {
+                search.from = start;
+                return None;
+            }
             start = start.max(area.end + PAGE);
         }
-        if bytes <= for_bytes {
+        if bytes <= self.full.1 && search.removed == self.removed {
             self.full = (start, bytes)
         }
-        fits(start, to).then_some(start)
+        Some(fits(start, to).then_some(start).ok_or(Error::OutOfMemory))
     }
 
     /// The caller has found that nothing is there.
@@ -205,23 +239,32 @@ impl Areas {
         let below = self.by_start.range(..start).next_back();
         let room_from = below.map_or(0, |(_, below)| below.end);
         self.full.0 = self.full.0.min(room_from); // I-FULL
+        self.removed += 1;
         area
     }
 
-    /// All that is mapped between the two is from now on going, by the caller whose number this returns. Nobody can touch it any
-    /// more, and its place is taken until it is removed.
-    pub(super) fn begin_unmap(&mut self, start: u64, end: u64) -> Result<u64, Error> {
-        let mut any = false;
-        for area in self.within(start, end).map(|(_, area)| area) {
+    /// Looks at some areas between the two: whether ring 3 has mapped any of them, and where to look on. What it cannot take out is
+    /// there from the beginning, so nothing of the kind comes behind this look.
+    ///
+    /// # Errors
+    /// [`Error::BadAddress`]: it cannot take out one of them.
+    pub(super) fn look(&self, start: u64, end: u64) -> Result<(bool, Option<u64>), Error> {
+        let (mut any, mut areas) = (false, self.within(start, end));
+        for (_, area) in areas.by_ref().take(AT_ONCE) {
             match area.kind {
                 _ if area.kept => return Err(Error::BadAddress),
                 Kind::Going { .. } => {} // somebody else's
                 _ => any = true,
             }
         }
-        if !any {
-            return Err(Error::BadAddress);
-        }
+        Ok((any, areas.next().map(|(&next, _)| next)))
+    }
+
+    /// Cuts what lies across the two, so that what is between them can go; the caller's number.
+    ///
+    /// # Errors
+    /// [`Error::Limit`], [`Error::OutOfMemory`]: no room for one more piece.
+    pub(super) fn cut(&mut self, start: u64, end: u64) -> Result<u64, Error> {
         let pieces = usize::from(self.crosses(start)) + usize::from(self.crosses(end));
         if pieces > 0 && self.by_start.len() + pieces > limits::AREAS {
             return Err(Error::Limit);
@@ -232,16 +275,43 @@ impl Areas {
         self.split_at(start);
         self.split_at(end);
         self.callers += 1;
-        let by = self.callers;
-        for (&next, area) in self.by_start.range_mut(start..end) {
-            let memory = match &area.kind {
-                Kind::Going { .. } => continue,
-                Kind::Shared { memory, .. } => Some(memory.clone()),
-                _ => None,
+        Ok(self.callers)
+    }
+
+    /// The first area between the two that this caller can take out, or takes out already; else where to look on, `end` at the end.
+    pub(super) fn first_of(&self, by: u64, start: u64, end: u64) -> Result<u64, u64> {
+        for (n, (&at, area)) in self.by_start.range(start..end).enumerate() {
+            let mine = match area.kind {
+                Kind::Going { by: whose, .. } => whose == by,
+                _ => area.end <= end, // what lies across is newer than the cut
             };
+            if mine {
+                return Ok(at);
+            }
+            if n == AT_ONCE {
+                return Err(at);
+            }
+        }
+        Err(end)
+    }
+
+    /// The area is from now on going: nobody can touch it any more, and its place is taken until it is removed. Its end, how far it is
+    /// out, and whether its frames are shared.
+    pub(super) fn going(&mut self, start: u64, by: u64) -> (u64, &mut u64, bool) {
+        let area = self.by_start.get_mut(&start);
+        let area = area.expect("an area that was there");
+        let memory = match &area.kind {
+            Kind::Shared { memory, .. } => Some(memory.clone()),
+            _ => None,
+        };
+        if !matches!(area.kind, Kind::Going { .. }) {
+            let next = start;
             area.kind = Kind::Going { by, next, memory }
         }
-        Ok(by)
+        match &mut area.kind {
+            Kind::Going { next, memory, .. } => (area.end, next, memory.is_some()),
+            _ => unreachable!("it is going"),
+        }
     }
 
     /// Areas of which some page lies between the two.

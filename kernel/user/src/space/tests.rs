@@ -4,6 +4,8 @@ use crate::memory::WordKey;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::vec::Vec;
 
+mod places;
+
 fn space(pages: u64) -> (Space, Arc<PageAccount>) {
     let account = Arc::new(PageAccount::with_limit(Job::new(), pages));
     (Space::new(account.clone()).unwrap(), account)
@@ -374,49 +376,4 @@ fn a_hundred_thousand_random_calls() {
     assert!(account.used() <= PAGES);
     drop(s);
     assert_eq!(account.used(), 0);
-}
-
-/// The lowest place, looked for from the beginning.
-fn lowest(areas: &Areas, bytes: u64, from: u64, to: u64) -> Option<u64> {
-    let ends = areas.by_start.values().map(|area| area.end + PAGE);
-    let mut starts: Vec<u64> = ends.filter(|&at| at > from).chain([from]).collect();
-    starts.sort_unstable();
-    starts.into_iter().find(|&at| {
-        let apart =
-            |(&start, area): (&u64, &Area)| area.end + PAGE <= at || at + bytes + PAGE <= start;
-        at + bytes + PAGE <= to && areas.by_start.iter().all(apart)
-    })
-}
-
-#[test]
-fn room_is_found_where_a_search_from_the_beginning_finds_it() {
-    let (from, to) = (1 << 20, (1 << 20) + 600 * PAGE);
-    let mut rng = base::Rng::new(5);
-    let access = Access {
-        write: true,
-        execute: false,
-    };
-    let mut areas = Areas::new(1 << 30);
-    areas.insert(0, PAGE, Area::zero(access)).unwrap();
-    for _ in 0..20_000 {
-        let mut below = |n: u32| u64::from(rng.below(n));
-        if below(2) == 0 {
-            let bytes = PAGE * (1 + below(8) * below(4));
-            let found = areas.room(bytes, from, to);
-            assert_eq!(found, lowest(&areas, bytes, from, to));
-            if let Some(at) = found {
-                areas.insert(at, at + bytes, Area::zero(access)).unwrap()
-            }
-        } else {
-            let start = from + PAGE * below(600);
-            let end = start + PAGE * (1 + below(20));
-            if let Ok(by) = areas.begin_unmap(start, end) {
-                let gone = areas.by_start.iter().filter(|(_, area)| {
-                    matches!(area.kind, areas::Kind::Going { by: whose, .. } if whose == by)
-                });
-                let gone: Vec<u64> = gone.map(|(&start, _)| start).collect();
-                gone.into_iter().for_each(|start| drop(areas.remove(start)));
-            }
-        }
-    }
 }

@@ -1,13 +1,13 @@
 //! Taking memory out of a space (I-GOING).
 //!
 //! ```text
-//!   areas are going: nobody touches them, their place is taken ── pages leave the tables, some at a time
+//!   an area is going: nobody touches it, its place is taken ── its pages leave the tables, some at a time
 //!        ▲                                                                 │
 //!        │ more                                                            ▼
 //!        └──────────── frames are free, areas removed ◄──── every CPU has forgotten them (no lock held)
 //! ```
 
-use super::areas::{Areas, Kind};
+use super::areas::{AT_ONCE, Areas, Kind};
 use super::{Space, USER_BASE, USER_END};
 use crate::machine::{self, PAGE};
 use abi::Error;
@@ -15,8 +15,6 @@ use alloc::vec::Vec;
 
 /// Frames that are taken out before the CPUs are asked to forget them.
 const BATCH: usize = 512;
-/// Pages that are looked at while the lock is held.
-const LOOKED_AT: usize = 64;
 
 /// What was taken out and may still be remembered.
 #[derive(Default)]
@@ -42,7 +40,8 @@ impl Space {
         if address < USER_BASE || end > USER_END {
             return Err(Error::BadAddress);
         }
-        let by = self.areas.lock().begin_unmap(address, end)?;
+        self.look(address, end)?;
+        let by = self.areas.lock().cut(address, end)?;
         let mut from = address;
         loop {
             let mut taken = Taken::default();
@@ -60,9 +59,19 @@ impl Space {
         }
     }
 
+    /// Whether ring 3 has mapped something between the two, and nothing else lies there.
+    fn look(&self, start: u64, end: u64) -> Result<(), Error> {
+        let (mut from, mut any) = (Some(start), false);
+        while let Some(at) = from {
+            let (more, next) = self.areas.lock().look(at, end)?;
+            (from, any) = (next, any || more)
+        }
+        any.then_some(()).ok_or(Error::BadAddress)
+    }
+
     /// Takes pages of this caller's areas out of the tables until there are enough of them; where to go on.
     fn take(&self, by: u64, mut from: u64, end: u64, taken: &mut Taken) -> u64 {
-        while from < end && taken.frames.len() + LOOKED_AT <= BATCH && taken.areas.len() < BATCH {
+        while from < end && taken.frames.len() + AT_ONCE <= BATCH && taken.areas.len() < BATCH {
             let mut areas = self.areas.lock();
             from = self.take_some(&mut areas, by, from, end, taken);
         }
@@ -71,19 +80,12 @@ impl Space {
 
     /// The same for a few pages of the first of these areas that begins at `from` or behind it.
     fn take_some(&self, areas: &mut Areas, by: u64, from: u64, end: u64, taken: &mut Taken) -> u64 {
-        let going = areas.by_start.range_mut(from..end);
-        let mine = going.filter_map(|(&start, area)| match &mut area.kind {
-            Kind::Going {
-                by: b,
-                next,
-                memory,
-            } if *b == by => Some((start, area.end, next, memory.is_some())),
-            _ => None,
-        });
-        let Some((start, area_end, next, shared)) = { mine }.next() else {
-            return end;
+        let start = match areas.first_of(by, from, end) {
+            Ok(start) => start,
+            Err(further) => return further,
         };
-        let stop = area_end.min(*next + LOOKED_AT as u64 * PAGE);
+        let (area_end, next, shared) = areas.going(start, by);
+        let stop = area_end.min(*next + AT_ONCE as u64 * PAGE);
         while *next < stop {
             // SAFETY: the areas are locked: one caller at a time.
             match unsafe { self.tables.unmap(*next) } {
@@ -107,21 +109,22 @@ impl Space {
             unsafe { machine::free_frame(frame) }
         }
         self.account.give(taken.frames.len() as u64);
-        let mut shared = Vec::with_capacity(taken.areas.len());
-        {
+        for starts in taken.areas.chunks(AT_ONCE) {
+            let mut shared = [const { None }; AT_ONCE];
             let mut areas = self.areas.lock();
-            for start in taken.areas {
+            for (&start, shared) in starts.iter().zip(&mut shared) {
                 let area = areas.remove(start);
                 if let Kind::Going {
                     memory: Some(memory),
                     ..
                 } = area.kind
                 {
-                    shared.push(memory);
+                    *shared = Some(memory);
                     self.account.give((area.end - start) / PAGE)
                 }
             }
+            drop(areas);
+            drop(shared) // its frames may end here: not under the lock
         }
-        drop(shared) // its frames may end here: not under the lock
     }
 }
