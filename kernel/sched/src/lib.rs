@@ -106,7 +106,7 @@ pub use newproc::{goexit, newproc, newproc_hook, newproc_scoped};
 pub use p::P;
 pub use park::{Commit, current, gopark, goready, goyield, park_unlock, try_current, yield_now};
 #[cfg(not(any(ringo_loom, ringo_shuttle)))]
-pub use preempt::interrupt_all;
+pub use preempt::interrupt_busy;
 pub use preempt::{checkpoint, safe_point};
 pub use runq::{RING, RunQueue};
 pub use sched::{Hooks, Sched};

@@ -235,6 +235,7 @@ impl M {
             return s.halted_since_ns.store(now_ns, Relaxed);
         }
         let ns = now_ns.saturating_sub(s.halted_since_ns.swap(0, Relaxed));
+        core::sync::atomic::fence(SeqCst); // pairs with the one in `interrupt_busy`
         s.halted_ns.store(s.halted_ns.load(Relaxed) + ns, Relaxed)
     }
 

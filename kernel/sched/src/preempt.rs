@@ -38,13 +38,15 @@ unsafe extern "C" fn safe_point_m(_: usize) -> *const arch::Context {
     }
 }
 
-/// Every CPU takes an interrupt soon: who runs a thread of ring 3 looks whether that one is to end.
+/// Every CPU that does not halt takes an interrupt soon: who runs a thread of ring 3 looks whether that one is to end. One that halts looks
+/// before it next goes to ring 3.
 #[cfg(not(any(ringo_loom, ringo_shuttle)))]
-pub fn interrupt_all() {
+pub fn interrupt_busy() {
     let s = crate::this();
-    for m in s.allm.iter().take(s.mcount() as usize) {
-        m.interrupt()
-    }
+    let busy = s.allm.iter().take(s.mcount() as usize);
+    // Pairs with the one in `M::halts`: who seems to halt, and has just woken, sees what the caller has written before.
+    core::sync::atomic::fence(SeqCst);
+    busy.filter(|m| !m.is_halted()).for_each(M::interrupt)
 }
 
 impl Sched {

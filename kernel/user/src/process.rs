@@ -175,7 +175,7 @@ impl Process {
         };
         self.stop.stop();
         if others {
-            machine::interrupt_all() // one that is alone is here, not in ring 3
+            machine::interrupt_busy() // one that is alone is here, not in ring 3
         }
         true
     }

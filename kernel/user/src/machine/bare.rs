@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 pub use arch::bare::{Access, USER_BASE, USER_END, UserContext, UserExit};
 pub use arch::{cpu_id, num_cpus};
 pub use mem::frames::total_frames;
-pub use sched::interrupt_all;
+pub use sched::interrupt_busy;
 
 /// Frames that ring 3 leaves alone; 0: not known yet.
 static RESERVE: AtomicU64 = AtomicU64::new(0);

@@ -178,4 +178,4 @@ fn store(tables: &Tables, address: u64, value: u64) -> Result<(), UserExit> {
 }
 
 /// Every CPU looks at the stop words of what it runs; here it does so by itself.
-pub fn interrupt_all() {}
+pub fn interrupt_busy() {}
