@@ -1,0 +1,137 @@
+//! How fast plain code runs here: what the harness for Go measures as well, so that two machines can be told apart from two
+//! schedulers.
+
+use crate::{Params, Sample};
+use core::hint::{black_box, spin_loop};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+use ringo::machine;
+use ringo::prelude::*;
+
+/// `n` steps of a linear congruential generator: a multiplication and an addition that wait for the step before.
+#[inline(never)]
+pub fn spin(n: u64) -> u64 {
+    // Constants that the compiler knows it would multiply out: several steps in one.
+    let (a, c) = black_box((6364136223846793005, 1442695040888963407));
+    let mut x = n | 1;
+    for _ in 0..n {
+        x = x.wrapping_mul(a).wrapping_add(c)
+    }
+    x
+}
+
+/// 20,000,000 such steps.
+pub fn alu(p: &Params) -> Sample {
+    let n = p.scaled(20_000_000);
+    let begin = Instant::now();
+    black_box(spin(black_box(n)));
+    Sample::timed(begin.elapsed(), n).word("what", "LCG step x=x*A+C")
+}
+
+/// 10,000,000 loads, each from the place that the one before has read.
+pub fn mem(p: &Params) -> Sample {
+    loads(p.scaled(10_000_000)).word("what", "dependent load, 32 KiB")
+}
+
+/// `n` loads within 32 KiB.
+pub fn loads(n: u64) -> Sample {
+    const PLACES: usize = 4096;
+    let mut next = Box::new([0; PLACES]);
+    for (i, place) in next.iter_mut().enumerate() {
+        *place = (i * 1021 + 7) % PLACES
+    }
+    let next = black_box(next);
+    let (mut at, begin) = (0, Instant::now());
+    for _ in 0..n {
+        at = next[at & (PLACES - 1)]
+    }
+    black_box(at);
+    Sample::timed(begin.elapsed(), n)
+}
+
+/// 5,000,000 additions to a word that nobody else has.
+pub fn atomic_add(p: &Params) -> Sample {
+    let (n, word) = (p.scaled(5_000_000), AtomicU64::new(0));
+    let begin = Instant::now();
+    for _ in 0..n {
+        black_box(word.fetch_add(1, SeqCst));
+    }
+    let elapsed = begin.elapsed();
+    assert_eq!(word.into_inner(), n);
+    Sample::timed(elapsed, n).word("what", "uncontended atomic add")
+}
+
+/// The same by compare and swap.
+pub fn atomic_cas(p: &Params) -> Sample {
+    let (n, word) = (p.scaled(5_000_000), AtomicU64::new(0));
+    let begin = Instant::now();
+    for i in 0..n {
+        _ = black_box(word.compare_exchange(i, i + 1, SeqCst, SeqCst))
+    }
+    let elapsed = begin.elapsed();
+    assert_eq!(word.into_inner(), n);
+    Sample::timed(elapsed, n).word("what", "uncontended CAS")
+}
+
+/// 500,000 looks at the clock.
+pub fn nanotime(p: &Params) -> Sample {
+    let n = p.scaled(500_000);
+    let begin = Instant::now();
+    for _ in 0..n {
+        black_box(Instant::now());
+    }
+    Sample::timed(begin.elapsed(), n).word("what", "Instant::now()")
+}
+
+/// No CPU yet.
+const NOWHERE: usize = usize::MAX;
+
+/// 20,000 round trips of two goroutines over channels without room, each locked to a CPU of its own where there are two Ps. The
+/// CPUs halt while they have nothing to do.
+pub fn thread_pingpong(p: &Params) -> Sample {
+    let n = p.scaled(20_000);
+    let ((ping, pinged), (pong, ponged)) = (chan::<()>(0), chan::<()>(0));
+    let (mine, theirs) = (
+        Arc::new(AtomicUsize::new(NOWHERE)),
+        Arc::new(AtomicUsize::new(NOWHERE)),
+    );
+    let apart = p.procs > 1;
+    let there = (mine.clone(), theirs.clone());
+    let other = spawn(move || {
+        let (mine, theirs) = there;
+        lock_to_cpu();
+        // Acquire pairs with the Release below. The one that waits keeps its CPU busy, so another one comes and takes this.
+        while apart && [NOWHERE, machine::cpu()].contains(&mine.load(Acquire)) {
+            unlock_from_cpu();
+            yield_now();
+            lock_to_cpu()
+        }
+        theirs.store(machine::cpu(), Release);
+        for _ in 0..n {
+            pinged.recv();
+            pong.send(()).expect("it is waited for")
+        }
+        unlock_from_cpu()
+    });
+    let timed = spawn(move || {
+        lock_to_cpu();
+        mine.store(machine::cpu(), Release);
+        // Acquire pairs with the Release above.
+        while theirs.load(Acquire) == NOWHERE {
+            if apart { spin_loop() } else { yield_now() }
+        }
+        let begin = Instant::now();
+        for _ in 0..n {
+            ping.send(()).expect("it is waited for");
+            ponged.recv();
+        }
+        let elapsed = begin.elapsed();
+        unlock_from_cpu();
+        elapsed
+    });
+    let elapsed = timed.join();
+    other.join();
+    Sample::timed(elapsed, n).word(
+        "what",
+        "round trip, 2 goroutines locked to CPUs, unbuffered channels",
+    )
+}
