@@ -27,6 +27,8 @@ pub struct BuildOptions {
     pub debug: bool,
     /// Optimised, with all checks: the profile of the tests' image.
     pub checks: bool,
+    /// Optimised as one piece, for what is measured.
+    pub measured: bool,
     /// Cargo features of the package. A binary with other features needs a name of its own: what Cargo calls it says nothing of them.
     pub features: Vec<String>,
     /// Jobs for Cargo; 0: its default.
@@ -38,10 +40,11 @@ pub struct BuildOptions {
 impl BuildOptions {
     /// `given`: what [`PROFILE`] says.
     fn profile(&self, given: Option<String>) -> String {
-        let own = match (self.debug, self.checks) {
-            (true, _) => "kernel-debug",
-            (false, true) => "kernel-test",
-            (false, false) => "kernel",
+        let own = match (self.debug, self.checks, self.measured) {
+            (true, ..) => "kernel-debug",
+            (_, true, _) => "kernel-test",
+            (_, _, true) => "kernel-bench",
+            _ => "kernel",
         };
         given.unwrap_or_else(|| own.into())
     }
@@ -340,6 +343,11 @@ mod tests {
             ("kernel-debug".into(), "kernel-debug".into())
         );
         assert_eq!(options(true, false).profile(Some("x".into())), "x");
+        let measured = BuildOptions {
+            measured: true,
+            ..BuildOptions::default()
+        };
+        assert_eq!(measured.profile(None), "kernel-bench");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::failure::Doing;
 use crate::program::Program;
 use crate::progress::Progress;
 use crate::user_build::{USER_PROGRAMS, USER_TESTS, build_user, user_rustflags};
-use crate::{Result, Root, elf_scan, exec, program, say};
+use crate::{Result, Root, bench, elf_scan, exec, program, say};
 
 /// Packages that no kernel has: the host's, and those of ring 3.
 const NOT_OF_KERNELS: &[&str] = &[
@@ -35,7 +35,15 @@ pub fn check(only_elfs: &[String]) -> Result<u8> {
             good &= cargo_step(name, command)?;
         }
         for (package, name) in images(&root)? {
-            let build = |options: &_| builder::build_kernel(&root, package, &name, options);
+            let build = |options: &BuildOptions| {
+                // As it is measured.
+                let measured = package == bench::IMAGE;
+                let options = BuildOptions {
+                    measured,
+                    ..options.clone()
+                };
+                builder::build_kernel(&root, package, &name, &options)
+            };
             good &= elf_step(&name, build)?;
         }
         for package in USER_PACKAGES {
@@ -51,12 +59,13 @@ pub fn check(only_elfs: &[String]) -> Result<u8> {
     Ok(u8::from(!good))
 }
 
-/// Every program, and the image that holds the tests.
+/// Every program, the benchmarks, and the image that holds the tests.
 fn images(root: &Root) -> Result<Vec<(&'static str, String)>> {
     let mut images: Vec<_> = program::names(root)?
         .into_iter()
         .chain([exec::PROGRAM.to_string()])
         .map(|name| ("demos", name))
+        .chain([(bench::IMAGE, bench::IMAGE.to_string())])
         .collect();
     if root.path().join("tests/image/Cargo.toml").is_file() {
         images.push(("test-image", "test-image".to_string()));

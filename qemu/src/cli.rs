@@ -5,16 +5,17 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
+use crate::bench::BenchArgs;
 use crate::exec::ExecArgs;
 use crate::options::{PROGRAM_RUN, RunArgs};
 use crate::program::RESERVED;
 use crate::say::{print, say};
 use crate::soak::SoakArgs;
 use crate::top::{TopArgs, top};
-use crate::{Failure, Result, check, doctor, exec, list, run, soak, usage};
+use crate::{Failure, Result, bench, check, doctor, exec, list, run, soak, usage};
 
 /// Commands that come later.
-const LATER: &[&str] = &["bench", "experiment"];
+const LATER: &[&str] = &["experiment"];
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo run -- list", disable_version_flag = true)]
@@ -63,6 +64,7 @@ fn dispatch(words: &[std::ffi::OsString]) -> Result<u8> {
         Some("check") => parse::<CheckArgs>(words)?.map_or(Ok(0), |args| check::check(&args.elf)),
         Some("top") => parse::<TopArgs>(words)?.map_or(Ok(0), |args| top(&args)),
         Some("soak") => parse::<SoakArgs>(words)?.map_or(Ok(0), |args| soak::soak(&args)),
+        Some("bench") => parse::<BenchArgs>(words)?.map_or(Ok(0), |args| bench::bench(&args)),
         Some("exec") => parse::<ExecArgs>(words)?.map_or(Ok(0), |args| exec::exec(&args)),
         Some("help") => help(&words[1..]),
         Some(later) if LATER.contains(&later) => {
@@ -135,6 +137,8 @@ mod tests {
         assert!(line(&["hello", "--semp", "2"]).contains("--smp"));
         assert!(line(&["hello", "more"]).ends_with("`cargo run -- hello -- more`"));
         assert!(line(&["list", "more"]).contains("'more'"));
+        assert!(line(&["bench", "yeld2"]).contains("did you mean yield2?"));
+        assert!(line(&["bench", "--semp", "2"]).contains("--smp"));
         assert!(line(&["soak", "--boots", "0"]).contains("`cargo run -- soak --help`"));
         assert!(line(&["exec", "--semp", "2", "hello"]).contains("--smp"));
         assert!(line(&["top", "a", "b"]).contains("`cargo run -- top --help`"));
@@ -176,6 +180,9 @@ mod tests {
                 "--net needs a value, --net <NET>: ",
             ),
             (&["exec", "--smp", "x", "hello"], "number from 1 to 64"),
+            (&["bench", "--smp", "0"], "a whole number from 1 to 64"),
+            (&["bench", "--reps", "0"], "a whole number from 1 to 1000"),
+            (&["bench", "--scale", "x"], "a number above 0 and up to"),
             (&["soak", "--smp", "x"], "a whole number from 1 to 64"),
             (&["soak", "--seed", "x"], "a seed is a whole number"),
             (&["soak", "--boots", "0"], "a whole number from 1 to"),
@@ -191,7 +198,14 @@ mod tests {
             let words: Vec<_> = ["help"].iter().chain(words).map(Into::into).collect();
             dispatch(&words)
         };
-        for right in [&[][..], &["top"], &["exec"], &["help"], &["hello"]] {
+        for right in [
+            &[][..],
+            &["top"],
+            &["bench"],
+            &["exec"],
+            &["help"],
+            &["hello"],
+        ] {
             assert_eq!(help(right), Ok(0), "{right:?}");
         }
         let wrong = help(&["helo"]).unwrap_err().line;

@@ -20,23 +20,26 @@ pub enum Sink {
 }
 
 impl Sink {
-    /// This process's stdout, or memory.
-    pub fn stdout(output: Output) -> io::Result<Sink> {
-        Sink::new(output, || io::stdout().as_fd().try_clone_to_owned())
+    /// This process's stdout, or `memory`.
+    pub fn stdout(output: Output, memory: &Arc<Mutex<Vec<u8>>>) -> io::Result<Sink> {
+        Sink::new(output, memory, || io::stdout().as_fd().try_clone_to_owned())
     }
 
     /// This process's stderr, or memory.
     pub fn stderr(output: Output) -> io::Result<Sink> {
-        Sink::new(output, || io::stderr().as_fd().try_clone_to_owned())
+        Sink::new(output, &Arc::default(), || {
+            io::stderr().as_fd().try_clone_to_owned()
+        })
     }
 
     fn new(
         output: Output,
+        memory: &Arc<Mutex<Vec<u8>>>,
         own: impl FnOnce() -> io::Result<std::os::fd::OwnedFd>,
     ) -> io::Result<Sink> {
         match output {
             Output::PassThrough => Ok(Sink::Own(Arc::new(File::from(own()?)))),
-            Output::Capture => Ok(Sink::Kept(Arc::default())),
+            Output::Capture => Ok(Sink::Kept(memory.clone())),
         }
     }
 
@@ -145,7 +148,7 @@ mod tests {
         assert!(twice().is_same_place(&twice()));
         let (_reader, other) = io::pipe().unwrap();
         assert!(!twice().is_same_place(&own(File::from(std::os::fd::OwnedFd::from(other)))));
-        let kept = Sink::stdout(Output::Capture).unwrap();
+        let kept = Sink::stdout(Output::Capture, &Arc::default()).unwrap();
         assert!(!kept.is_same_place(&kept.clone()));
     }
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -54,7 +55,7 @@ impl HostMachine {
     /// It cannot be started.
     pub fn run(&self) -> Result<Outcome> {
         let mut command = self.command();
-        let stdout = Sink::stdout(self.output).doing("use stdout")?;
+        let stdout = Sink::stdout(self.output, &Arc::default()).doing("use stdout")?;
         let mut stderr = Sink::stderr(self.output).doing("use stderr")?;
         let started = Instant::now();
         let mut child = command

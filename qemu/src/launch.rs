@@ -193,7 +193,7 @@ fn start(
     let listed = place
         .as_ref()
         .and_then(|place| runtime::list(machine, place, child.id()));
-    let stdout = Sink::stdout(machine.output).doing("use stdout")?;
+    let stdout = Sink::stdout(machine.output, &machine.console).doing("use stdout")?;
     let stderr = Sink::stderr(machine.output).doing("use stderr")?;
     let mut running = Running {
         listed,

@@ -29,12 +29,17 @@
 //! | `exit` `postmortem` `estate` `fault_log` `symbols` `names` `report` | how it ended, and why |
 //! | `host_machine` | the same program on threads of the host |
 //! | `top` `which` `runtime` | a machine that runs, from another terminal |
+//! | `bench` `bench_table` `bench_count` `busy` | what the scheduler costs |
 //! | `list` `doctor` `check` `soak` `elf_scan` `red_zone` | the other commands |
 
 mod accel;
 mod backtrace;
+mod bench;
+mod bench_count;
+mod bench_table;
 mod boot_module;
 mod builder;
+mod busy;
 mod check;
 mod checks;
 pub mod cli;

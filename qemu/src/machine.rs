@@ -1,8 +1,8 @@
 //! A machine to boot, and how it ended.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -111,6 +111,8 @@ pub struct Machine {
     pub input: Input,
     /// Where output goes.
     pub output: Output,
+    /// What the console has said so far, if it is captured.
+    pub console: Arc<Mutex<Vec<u8>>>,
     /// Asks the kernel for figures on the control channel.
     pub json: bool,
     /// Whether the machine is booted again under a log of its faults to explain a triple fault.
@@ -161,6 +163,7 @@ impl Machine {
             gdb: false,
             input: Input::Nothing,
             output: Output::Capture,
+            console: Arc::default(),
             json: false,
             explain_triple_fault: true,
             check_events: false,

@@ -127,7 +127,7 @@ pub fn keys() -> String {
 
 fn after_help() -> String {
     format!(
-        "Keys of --set: {}\n\nCommands: exec, list, doctor, check, soak, top (each with --help), help NAME\n\nExit status: 0 fine; 1 the program \
+        "Keys of --set: {}\n\nCommands: exec, list, doctor, check, bench, soak, top (each with --help), help NAME\n\nExit status: 0 fine; 1 the program \
          failed, or wrong usage; 2 fatal (panic, deadlock, stack overflow); 3 the machine died or hung",
         keys()
     )

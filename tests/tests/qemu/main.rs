@@ -15,6 +15,7 @@
 
 mod bad_input;
 mod bad_input_table;
+mod bench;
 mod boots;
 mod burden;
 mod cable;
@@ -123,6 +124,7 @@ fn main() -> ExitCode {
         differential::trials(),
         shell::trials(),
         exec::trials(),
+        bench::trials(),
         bad_input::trials(),
         soak::trials(),
         boots::trials(),
