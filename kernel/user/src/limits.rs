@@ -17,10 +17,13 @@ pub const THREADS: u32 = 1024;
 pub const HANDLES: u32 = 256;
 /// Processes of a job that live.
 pub const PROCESSES: u64 = 64;
-/// Threads of a job; on a small machine one for so many frames: what they may all need in the kernel at once is less than what
-/// ring 3 leaves to it.
+/// Threads of a job; on a machine that may have few, three quarters of those.
 pub const JOB_THREADS: u64 = 2048;
+/// All jobs together may have a thread for so many frames: what they may all need in the kernel at once, a handful of pages of stack
+/// each, is less than what ring 3 leaves to it.
 const FRAMES_OF_A_THREAD: u64 = 64;
+/// Threads that there are, of all jobs.
+static MACHINE_THREADS: Counter = Counter::new(u64::MAX);
 /// A process may have mapped so many times what it may touch.
 pub const MAPPED_FACTOR: u64 = 16;
 /// Separate pieces of memory that a process has mapped.
@@ -47,12 +50,7 @@ impl Counter {
     /// Takes `n`, if the limit allows it.
     #[must_use]
     pub fn take(&self, n: u64) -> bool {
-        // Relaxed: the number alone counts.
-        self.used
-            .fetch_update(Relaxed, Relaxed, |used| {
-                used.checked_add(n).filter(|&sum| sum <= self.limit)
-            })
-            .is_ok()
+        self.take_up_to(n, self.limit)
     }
 
     /// Gives `n` back that were taken.
@@ -66,10 +64,26 @@ impl Counter {
         self.used.load(Relaxed)
     }
 
+    /// [`take`](Self::take), with another limit than its own.
+    #[must_use]
+    pub(crate) fn take_up_to(&self, n: u64, limit: u64) -> bool {
+        // Relaxed: the number alone counts.
+        self.used
+            .fetch_update(Relaxed, Relaxed, |used| {
+                used.checked_add(n).filter(|&sum| sum <= limit)
+            })
+            .is_ok()
+    }
+
     /// The limit.
     pub fn limit(&self) -> u64 {
         self.limit
     }
+}
+
+/// Threads that all jobs may have together.
+fn machine_threads() -> u64 {
+    machine::total_frames() / FRAMES_OF_A_THREAD
 }
 
 /// Processes that were begun by one of outside, and theirs.
@@ -78,7 +92,7 @@ pub struct Job {
     /// Those that live.
     pub processes: Counter,
     /// Threads of all of them.
-    pub threads: Counter,
+    threads: Counter,
     /// Bytes of all of them: their pages, and what the kernel keeps for them.
     pub(crate) memory: Counter,
     /// No process begins in it any more.
@@ -95,10 +109,32 @@ impl Job {
     pub fn with_memory(bytes: u64) -> Arc<Job> {
         Arc::new(Job {
             processes: Counter::new(PROCESSES),
-            threads: Counter::new(JOB_THREADS.min(machine::total_frames() / FRAMES_OF_A_THREAD)),
+            threads: Counter::new(JOB_THREADS.min(machine_threads() / 4 * 3)),
             memory: Counter::new(bytes),
             closed: AtomicBool::new(false),
         })
+    }
+
+    /// Room for one more thread, of the job and of the machine.
+    #[must_use]
+    pub fn take_thread(&self) -> bool {
+        let taken = self.threads.take(1);
+        let room = taken && MACHINE_THREADS.take_up_to(1, machine_threads());
+        if taken && !room {
+            self.threads.give(1)
+        }
+        room
+    }
+
+    /// Gives a thread's room back.
+    pub fn give_thread(&self) {
+        MACHINE_THREADS.give(1);
+        self.threads.give(1)
+    }
+
+    /// Threads of all of its processes.
+    pub fn threads(&self) -> u64 {
+        self.threads.used()
     }
 
     /// Bytes of all of its processes, and those that have outlived the process that made them.
@@ -181,6 +217,24 @@ mod tests {
         assert!(!c.take(u64::MAX)); // no wrap
         c.give(3);
         assert_eq!(c.used(), 0);
+    }
+
+    /// One job leaves some to others, and all together have no more than the machine's.
+    #[test]
+    fn jobs_share_the_machines_threads() {
+        crate::testing::run(|| {
+            let all = |job: &Job| (0..).take_while(|_| job.take_thread()).count() as u64;
+            let (a, b, c) = (Job::new(), Job::new(), Job::new());
+            let of_each = [&a, &b, &c].map(|job| all(job));
+            let most = machine_threads();
+            assert_eq!(of_each, [most / 4 * 3, most - most / 4 * 3, 0]);
+            for (job, n) in [&a, &b, &c].into_iter().zip(of_each) {
+                (0..n).for_each(|_| job.give_thread());
+                assert_eq!(job.threads(), 0)
+            }
+            assert!(c.take_thread());
+            c.give_thread()
+        })
     }
 
     #[test]

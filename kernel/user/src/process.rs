@@ -202,7 +202,7 @@ impl Process {
         if threads.ending.is_some() {
             return Err(Error::Killed);
         }
-        if threads.count >= limits::THREADS || !self.job.threads.take(1) {
+        if threads.count >= limits::THREADS || !self.job.take_thread() {
             return Err(Error::Limit);
         }
         threads.count += 1;
@@ -212,7 +212,7 @@ impl Process {
     /// The room that a thread had.
     pub(crate) fn give_thread(&self) {
         self.threads.lock().count -= 1;
-        self.job.threads.give(1)
+        self.job.give_thread()
     }
 
     /// A thread begins; false: it is to leave at once.

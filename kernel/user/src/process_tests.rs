@@ -112,7 +112,7 @@ fn run(code: &[Op]) -> Ended {
 #[track_caller]
 fn all_back(system: &'static System, job: &Job) {
     assert_eq!(system.list().len(), 0);
-    let used = (job.processes.used(), job.threads.used(), job.used_bytes());
+    let used = (job.processes.used(), job.threads(), job.used_bytes());
     assert_eq!(used, (0, 0, 0));
 }
 

@@ -101,12 +101,11 @@ fn a_process_that_cannot_begin_has_ended() {
             let prepared = system.prepare(&job, spawn).unwrap();
             (prepared.process.clone(), prepared)
         };
-        let threads = job.threads.limit();
-        assert!(job.threads.take(threads));
+        let threads = (0..).take_while(|_| job.take_thread()).count();
         let (process, prepared) = prepare();
         assert_eq!(prepared.start().err(), Some(Error::Limit));
         assert_eq!(process.ended().map(|e| e.how), Some(Ending::Killed as u32));
-        job.threads.give(threads);
+        (0..threads).for_each(|_| job.give_thread());
         all_back(system, &job);
         // Its job is over, just before.
         let (process, prepared) = prepare();

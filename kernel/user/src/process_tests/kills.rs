@@ -17,7 +17,7 @@ fn whatever_its_threads_do_a_kill_ends_a_process() {
             let (system, job) = (system(&[("many", &code)]), Job::new());
             let many = spawn(system, &job, "many").unwrap();
             // The first goes on asking for more.
-            while job.threads.used() < 100 {
+            while job.threads() < 100 {
                 sched::yield_now()
             }
             while system.list()[0].threads.len() < 2 {
