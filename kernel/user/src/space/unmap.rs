@@ -17,13 +17,29 @@ use alloc::vec::Vec;
 const BATCH: usize = 512;
 
 /// What was taken out and may still be remembered.
-#[derive(Default)]
 struct Taken {
     frames: Vec<u64>,
     /// Frames of others: only their pages go.
     shared: bool,
     /// Areas of which no page is left.
     areas: Vec<u64>,
+}
+
+impl Taken {
+    /// Room for a batch of at most `pages` pages, also if each is an area: once it has begun, nothing is in need of memory.
+    fn with_room(pages: u64) -> Result<Taken, Error> {
+        let n = BATCH.min(usize::try_from(pages).unwrap_or(BATCH));
+        let room = || -> Result<Vec<u64>, Error> {
+            let mut room = Vec::new();
+            room.try_reserve_exact(n).map_err(|_| Error::OutOfMemory)?;
+            Ok(room)
+        };
+        Ok(Taken {
+            frames: room()?,
+            shared: false,
+            areas: room()?,
+        })
+    }
 }
 
 impl Space {
@@ -41,18 +57,15 @@ impl Space {
             return Err(Error::BadAddress);
         }
         self.look(address, end)?;
+        let mut taken = Taken::with_room(bytes / PAGE)?;
         let by = self.areas.lock().cut(address, end)?;
         let mut from = address;
         loop {
-            let mut taken = Taken::default();
-            taken
-                .frames
-                .reserve_exact(BATCH.min((bytes / PAGE) as usize));
             from = self.take(by, from, end, &mut taken);
             if !taken.frames.is_empty() || taken.shared {
                 self.tables.shoot_down()
             }
-            self.let_go(taken);
+            self.let_go(&mut taken);
             if from == end {
                 return Ok(());
             }
@@ -103,12 +116,14 @@ impl Space {
     }
 
     /// Nobody can reach these any more.
-    fn let_go(&self, taken: Taken) {
-        for &frame in &taken.frames {
+    fn let_go(&self, taken: &mut Taken) {
+        let frames = taken.frames.len() as u64;
+        for frame in taken.frames.drain(..) {
             // SAFETY: taken out of the only table that named it, and shot down.
             unsafe { machine::free_frame(frame) }
         }
-        self.account.give(taken.frames.len() as u64);
+        self.account.give(frames);
+        taken.shared = false;
         for starts in taken.areas.chunks(AT_ONCE) {
             let mut shared = [const { None }; AT_ONCE];
             let mut areas = self.areas.lock();
@@ -126,5 +141,6 @@ impl Space {
             drop(areas);
             drop(shared) // its frames may end here: not under the lock
         }
+        taken.areas.clear()
     }
 }
