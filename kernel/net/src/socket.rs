@@ -28,7 +28,7 @@ pub use card::QueuePair;
 pub use embedded_io::{Read, Write};
 pub use error::{Error, ErrorKind, Result};
 pub use lookup::lookup;
-pub use machine::queue_pairs;
+pub use machine::{most_connections, queue_pairs};
 pub use tcp_listener::TcpListener;
 pub use tcp_stream::{Shutdown, TcpStream};
 pub use udp::UdpSocket;

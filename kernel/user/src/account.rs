@@ -2,9 +2,27 @@
 //! limit and its job's, so that no program uses up what the machine needs.
 
 use crate::limits::Job;
+use crate::machine::PAGE;
 use abi::Error;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use mem::class::{CLASS_BYTES, SMALL_MAX_BYTES};
+
+/// What the kernel's heap takes for `bytes` bytes: all of the size class, or whole pages (`mem::heap`).
+pub const fn heap_bytes(bytes: usize) -> u64 {
+    if bytes > SMALL_MAX_BYTES {
+        return (bytes as u64).next_multiple_of(PAGE);
+    }
+    let mut class = 0;
+    while CLASS_BYTES[class] < bytes {
+        class += 1
+    }
+    if bytes == 0 {
+        0
+    } else {
+        CLASS_BYTES[class] as u64
+    }
+}
 
 /// What one process may use. Charges outlive the process if what was charged does, such as memory that others share.
 pub struct Account {
@@ -31,9 +49,23 @@ impl Account {
         })
     }
 
+    /// Bytes that may be.
+    pub fn limit_bytes(&self) -> u64 {
+        self.limit_bytes
+    }
+
     /// Bytes that are charged now.
     pub fn used_bytes(&self) -> u64 {
         self.used_bytes.load(Relaxed)
+    }
+
+    /// Counts what the heap takes for an object of `bytes` bytes.
+    ///
+    /// # Errors
+    /// As [`charge`](Self::charge).
+    pub fn charge_heap(self: &Arc<Self>, bytes: u64) -> Result<Charge, Error> {
+        let bytes = usize::try_from(bytes).map_err(|_| Error::OutOfMemory)?;
+        self.charge(heap_bytes(bytes))
     }
 
     /// Counts `bytes` more.
@@ -108,6 +140,24 @@ mod tests {
         assert_eq!(job.used_bytes(), 100);
         drop(all);
         assert_eq!(job.used_bytes(), 0);
+    }
+
+    /// As `mem` gives it out: no object takes more than it counts for.
+    #[test]
+    fn objects_count_for_what_the_heap_takes() {
+        for bytes in 0..=SMALL_MAX_BYTES {
+            let layout = core::alloc::Layout::from_size_align(bytes, 8).unwrap();
+            let class = mem::class::class_of(layout).map(|class| CLASS_BYTES[class]);
+            let takes = if bytes == 0 { Some(0) } else { class };
+            assert_eq!(Some(heap_bytes(bytes) as usize), takes, "{bytes}");
+        }
+        for (bytes, takes) in [(2049, 4096), (4096, 4096), (4097, 8192), (65_536, 65_536)] {
+            assert_eq!(heap_bytes(bytes), takes)
+        }
+        let account = Account::new(4096, Job::new(), |_| true);
+        let page = account.charge_heap(2049).unwrap();
+        assert_eq!(page.bytes(), 4096);
+        assert!(account.charge_heap(1).is_err() && account.charge_heap(u64::MAX - 4096).is_err());
     }
 
     #[test]

@@ -91,11 +91,12 @@ fn with_buffer<R>(
         return f(&mut [0; SMALL][..n]);
     }
     // A thread may sleep with it.
-    let _charge = ctx.account.charge(n as u64)?;
+    let _charge = ctx.account.charge_heap(n as u64)?;
     f(&mut zeroes(n)?)
 }
 
-fn zeroes(n: usize) -> Result<Vec<u8>, Error> {
+/// So many bytes.
+pub(crate) fn zeroes(n: usize) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(n).map_err(|_| Error::OutOfMemory)?;
     bytes.resize(n, 0);
@@ -105,18 +106,15 @@ fn zeroes(n: usize) -> Result<Vec<u8>, Error> {
 /// Two handles, which the program finds at `address`: all or nothing.
 fn two_handles(ctx: &Ctx<'_>, address: u64, objects: [Object; 2]) -> Result<u64, Error> {
     let stop = ctx.waits.stop();
-    let [first, second] = ctx.handles.insert_two(objects, stop)?;
+    let made = ctx.handles.make(objects)?;
     let mut bytes = [0; 8];
-    bytes[..4].copy_from_slice(&first.to_le_bytes());
-    bytes[4..].copy_from_slice(&second.to_le_bytes());
-    if let Err(error) = ctx.copy_out(address, &bytes) {
-        for handle in [first, second] {
-            // Another thread that guessed the number may have closed it.
-            let _ = ctx.handles.close(u64::from(handle), stop);
-        }
-        return Err(error);
+    bytes[..4].copy_from_slice(&made[0].number.to_le_bytes());
+    bytes[4..].copy_from_slice(&made[1].number.to_le_bytes());
+    let told = ctx.copy_out(address, &bytes);
+    if told.is_err() {
+        made.iter().for_each(|made| ctx.handles.unmake(made, stop))
     }
-    Ok(0)
+    told.map(|()| 0)
 }
 
 /// `Close`: gives a handle up.

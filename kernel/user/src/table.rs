@@ -204,16 +204,13 @@ fn spawn_process(t: &mut Thread, a: Args) -> Result<u64, Error> {
         handles: objects.collect::<Result<_, Error>>()?,
     };
     let prepared = t.process.system().prepare(t.process.job(), spawn)?;
-    let handle = t
-        .process
-        .handles
-        .insert(Object::Process(prepared.process.clone()))?;
+    let handles = &t.process.handles;
+    let [made] = handles.make([Object::Process(prepared.process.clone())])?;
     if let Err(why) = prepared.start() {
-        // Another thread that guessed the number may have closed it.
-        let _ = t.process.handles.close(u64::from(handle), &t.process.stop);
+        handles.unmake(&made, &t.process.stop);
         return Err(why);
     }
-    Ok(u64::from(handle))
+    Ok(u64::from(made.number))
 }
 
 #[cfg(test)]

@@ -150,10 +150,11 @@ impl Process {
             files: Arc::new(Module::new(files)),
             futexes: &FUTEXES,
         };
+        let account = Account::new(LIMIT, Job::new(), |_| true);
         Arc::new(Process {
             memory,
-            handles: Handles::new(HANDLES),
-            account: Account::new(LIMIT, Job::new(), |_| true),
+            handles: Handles::new(HANDLES, account.clone()),
+            account,
             stop: Arc::new(Stop::new()),
             services,
         })
@@ -184,6 +185,17 @@ impl Process {
     pub fn hand(&self, handle: u64, to: &Process) -> u64 {
         let object = self.handles.get(handle).unwrap().object.clone();
         u64::from(to.handles.insert(object).unwrap())
+    }
+
+    /// Waits until it keeps nothing in the kernel any more; the network may take a moment to say its last word.
+    pub fn nothing_left(&self) {
+        for _ in 0..5000 {
+            if self.account.used_bytes() == 0 {
+                return;
+            }
+            a_while()
+        }
+        panic!("{} bytes are left", self.account.used_bytes())
     }
 
     /// It ends: its threads go on, its handles are gone.

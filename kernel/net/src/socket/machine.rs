@@ -15,7 +15,7 @@ use super::Result;
 use super::card::{Card, Out, QueuePair};
 use super::lease::Waiters;
 use super::lookup::Flights;
-use super::wire::{Bell, memory_bytes, open, seed};
+use super::wire::{Bell, has_memory, memory_bytes, open, seed};
 use crate::stack::{Config, NEVER, Stack, tcp};
 use alloc::vec::Vec;
 use base::PreemptGuard;
@@ -55,6 +55,17 @@ pub(super) fn machine() -> &'static Machine {
 /// ```
 pub fn queue_pairs() -> Vec<QueuePair> {
     machine().card.as_ref().map_or_else(Vec::new, Card::counts)
+}
+
+/// How many connections the machine may have at a time: half of its memory is theirs, unless `connections=` says something else.
+///
+/// ```
+/// # sched::testing::run(1, 1, || {
+/// assert!(net::socket::most_connections() > 1000);
+/// # });
+/// ```
+pub fn most_connections() -> usize {
+    machine().stack.places().most
 }
 
 /// From here on the scheduler asks it what has come.
@@ -125,6 +136,7 @@ fn bound(tcp: &mut tcp::Config) {
     let room = room.unwrap_or(tcp.connections);
     let told = sched::this().cfg.connections;
     tcp.connections = told.map_or(room, |n| n as usize);
+    tcp.has_memory = has_memory;
     // A record of what has ended takes a few hundred bytes with all that belongs to it.
     tcp.time_waits = (2 * tcp.connections).clamp(1 << 10, tcp.time_waits)
 }

@@ -7,7 +7,7 @@ use super::addr::first;
 use super::fd::Fd;
 use super::machine::{await_route, effects};
 use super::{Result, ToSocketAddrs};
-use crate::stack::tcp::{Conn, TcpError};
+use crate::stack::tcp::{Conn, Kept, TcpError};
 use alloc::sync::Arc;
 use core::net::{SocketAddr, SocketAddrV4};
 use csp::time::{Duration, Instant};
@@ -176,6 +176,24 @@ impl TcpStream {
     pub fn await_connected(&self) -> Result<()> {
         let connected = || not_yet(self.conn().connected());
         self.0.fd.retry(Mode::Write, connected).map(|_| ())
+    }
+
+    /// Keeps `what` for as long as the connection takes memory, which may be some time after its last handle is dropped: until the other
+    /// side has what was written, or is given up. `what` takes no lock when it is dropped.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// use net::socket::{TcpListener, TcpStream};
+    /// use std::sync::Arc;
+    /// let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// let counted = Arc::new(());
+    /// stream.keep(Box::new(counted.clone()));
+    /// assert_eq!(Arc::strong_count(&counted), 2);
+    /// # });
+    /// ```
+    pub fn keep(&self, what: Kept) {
+        self.conn().keep(what)
     }
 
     /// Another handle of the same connection.

@@ -69,6 +69,24 @@ pub(super) fn memory_bytes() -> Option<usize> {
     None
 }
 
+/// One part in so many of the memory is left to what is no connection.
+#[cfg(ringo_kernel)]
+const KEPT_PART: u64 = 16;
+
+/// Whether a connection may take so much. Who asks for it from outside shall not take what the kernel needs for itself.
+pub(super) fn has_memory(bytes: usize) -> bool {
+    #[cfg(ringo_kernel)]
+    {
+        let kept = mem::frames::total_frames() / KEPT_PART;
+        mem::frames::free_frames() > kept + (bytes / mem::PAGE_BYTES) as u64
+    }
+    #[cfg(not(ringo_kernel))]
+    {
+        _ = bytes;
+        true
+    }
+}
+
 /// The runner looks for this symbol: a program that has it would use a card.
 // SAFETY: nobody else uses the name; the driver, which has its own, is not there on the host.
 #[cfg(not(ringo_kernel))]

@@ -28,6 +28,7 @@ mod undeliverable;
 mod wire;
 
 pub use api::{Conn, Listener};
+pub use conn::Kept;
 pub(crate) use demux::Tuple;
 pub use ending::Ending;
 pub use room::Places;
@@ -53,6 +54,8 @@ pub struct Config {
     pub half_open: usize,
     /// Connections that have buffers, at most.
     pub connections: usize,
+    /// Whether the machine has so many bytes to spare for one: else it is as with all places taken.
+    pub has_memory: fn(usize) -> bool,
     /// How long what has ended is remembered (RFC 9293: twice the life of a segment).
     pub time_wait_ns: u64,
     /// How many are remembered.
@@ -73,6 +76,7 @@ impl Default for Config {
             ack_delay_ns: SECOND_NS / 100,
             half_open: 256,
             connections: 64 << 10,
+            has_memory: |_| true,
             time_wait_ns: 60 * SECOND_NS,
             time_waits: 16 << 10,
             connect_ns: 120 * SECOND_NS,

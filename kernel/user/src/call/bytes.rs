@@ -99,7 +99,7 @@ pub fn size(ctx: &Ctx<'_>, handle: u64) -> Result<u64, Error> {
 /// # Errors
 /// `BadAddress`, `Limit`, `OutOfMemory`.
 pub fn pipe(ctx: &Ctx<'_>, address: u64) -> Result<u64, Error> {
-    let charge = ctx.account.charge(PIPE_BYTES as u64)?;
+    let charge = ctx.account.charge_heap(PIPE_BYTES as u64)?;
     let (read, write) = crate::object::pipe::pipe(Some(charge))?;
     two_handles(
         ctx,
@@ -131,7 +131,7 @@ pub fn disk_read(ctx: &Ctx<'_>, sector: u64, address: u64, bytes: u64) -> Result
         return Err(Error::BadArgument);
     }
     ctx.memory.check_out(address, bytes)?;
-    let _charge = ctx.account.charge(bytes)?;
+    let _charge = ctx.account.charge_heap(bytes)?;
     let mut buffer = zeroes(bytes as usize)?;
     (ctx.services.disk_read)(sector, &mut buffer)?;
     ctx.copy_out(address, &buffer)?;

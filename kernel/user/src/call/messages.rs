@@ -1,13 +1,11 @@
 //! What threads and processes say to each other: futexes, channels of messages.
 
 use super::{Ctx, two_handles, zeroes};
+use crate::account::heap_bytes;
 use crate::object::Object;
-use crate::object::channel::{CAPACITY_MAX, Message, channel};
+use crate::object::channel::{CAPACITY_MAX, MESSAGE_BYTES, Message, channel};
 use abi::{Error, MESSAGE_MAX_BYTES};
 use sched::WaitReason;
-
-/// What a message takes beside its bytes.
-const MESSAGE_OVERHEAD_BYTES: u64 = 64;
 
 /// `FutexWait`: sleeps while the `u32` at `address` is `expected`.
 ///
@@ -36,7 +34,7 @@ pub fn futex_wake(ctx: &Ctx<'_>, address: u64, n: u64) -> Result<u64, Error> {
 /// `Chan`: a channel of messages, whose ends' handles, to send and to receive, go to `address`.
 ///
 /// # Errors
-/// `BadArgument`: the capacity is too large; `BadAddress`, `Limit`.
+/// `BadArgument`: the capacity is too large; `BadAddress`, `Limit`, `OutOfMemory`.
 pub fn chan(ctx: &Ctx<'_>, capacity: u64, address: u64) -> Result<u64, Error> {
     if capacity > CAPACITY_MAX {
         return Err(Error::BadArgument);
@@ -57,7 +55,9 @@ pub fn send(ctx: &Ctx<'_>, handle: u64, address: u64, bytes: u64) -> Result<u64,
     if bytes > MESSAGE_MAX_BYTES {
         return Err(Error::BadArgument);
     }
-    let charge = ctx.account.charge(bytes + MESSAGE_OVERHEAD_BYTES)?;
+    let charge = ctx
+        .account
+        .charge(heap_bytes(bytes as usize) + MESSAGE_BYTES)?;
     let mut message = zeroes(bytes as usize)?;
     ctx.copy_in(address, &mut message)?;
     let message = Message {

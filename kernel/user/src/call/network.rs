@@ -25,7 +25,7 @@ pub fn listen(ctx: &Ctx<'_>, port: u64) -> Result<u64, Error> {
 /// `Accept`: the next connection of a listener; a handle.
 ///
 /// # Errors
-/// `BadHandle`, `Network`, `Limit`, `OutOfMemory`: the connection is closed again; `Killed`.
+/// `BadHandle`, `Network`, `Limit`, `OutOfMemory`: there is none for the connection, which goes on waiting; `Killed`.
 pub fn accept(ctx: &Ctx<'_>, handle: u64) -> Result<u64, Error> {
     let entry = ctx.handles.get(handle)?;
     let Object::Listener(listener) = &entry.object else {

@@ -3,10 +3,10 @@
 //!
 //! Without room, one message at a time lies there all the same, and its sender waits until it is taken, or takes it back.
 
-use crate::account::Charge;
+use crate::account::{Charge, heap_bytes};
 use crate::wait::Wait;
 use abi::Error;
-use alloc::collections::VecDeque;
+use alloc::collections::LinkedList;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use base::{Rank, SpinLock};
@@ -15,6 +15,9 @@ use csp::waitq::{Batch, WaitQueue};
 /// Largest capacity of a channel, in messages.
 pub const CAPACITY_MAX: u64 = 1024;
 
+/// What a message takes beside its bytes: its place in the queue, a link to each side.
+pub const MESSAGE_BYTES: u64 = heap_bytes(size_of::<Message>() + 2 * size_of::<usize>());
+
 /// What is sent.
 pub struct Message {
     /// Its bytes.
@@ -22,6 +25,10 @@ pub struct Message {
     /// Whose memory it is, if a process's.
     pub charge: Option<Charge>,
 }
+
+/// What each end of a channel takes, and half of what is between them.
+pub const END_BYTES: u64 = heap_bytes(8 + ARC_BYTES) + heap_bytes(size_of::<Channel>() + ARC_BYTES);
+const ARC_BYTES: usize = 2 * size_of::<usize>();
 
 /// The sending end; the last reference that is dropped closes the channel.
 pub struct SendEnd(Arc<Channel>);
@@ -35,7 +42,8 @@ struct Channel {
 }
 
 struct State {
-    messages: VecDeque<Message>,
+    /// Each is an object of its own, which is charged: a queue that was long keeps nothing.
+    messages: LinkedList<Message>,
     /// How many were put in, and taken out, so far.
     sent: u64,
     taken: u64,
@@ -50,7 +58,7 @@ struct State {
 /// A channel with room for `capacity` messages.
 pub fn channel(capacity: usize) -> (Arc<SendEnd>, Arc<ReceiveEnd>) {
     let state = State {
-        messages: VecDeque::new(),
+        messages: LinkedList::new(),
         sent: 0,
         taken: 0,
         no_sender: false,
@@ -76,7 +84,7 @@ impl SendEnd {
     /// `Closed`: nobody can receive. Those of the wait; nothing was sent then.
     pub fn send(&self, mut wait: Wait<'_>, message: Message) -> Result<(), Error> {
         let room = self.0.capacity.max(1);
-        let mut message = Some(message);
+        let mut message = LinkedList::from([message]); // not allocated under the lock
         let put = |s: &mut State| s.put(room, &mut message);
         let number = wait.until(&self.0.state, |s| &mut s.senders, put)??;
         if self.0.capacity != 0 {
@@ -122,14 +130,14 @@ type Done<T> = Option<(Result<T, Error>, Option<Batch>)>;
 
 impl State {
     /// Puts it in, if there is room; its number.
-    fn put(&mut self, room: usize, message: &mut Option<Message>) -> Done<u64> {
+    fn put(&mut self, room: usize, message: &mut LinkedList<Message>) -> Done<u64> {
         if self.no_receiver {
             return Some((Err(Error::Closed), None));
         }
         if self.messages.len() >= room {
             return None;
         }
-        self.messages.extend(message.take());
+        self.messages.append(message);
         self.sent += 1;
         Some((Ok(self.sent), Some(self.receivers.pop_up_to(1, |_| true))))
     }

@@ -3,13 +3,16 @@
 //!
 //! One thread at a time is in a call of the network for a direction; the others wait here, where they can be ended.
 //!
-//! A connection's buffers are memory of the kernel's, so each counts for the process that has accepted it or connected; those that
-//! nobody has accepted count for who listens, as many as there may be, from the start.
+//! A connection's buffers are memory of the kernel's, so each counts for the process that has accepted it or connected, until they are
+//! gone: the other side may take its time after the last handle has closed. Those that nobody has accepted count for who listens, as
+//! many as there may be, from the start. All processes together have half of the connections that the machine may have.
 
 use crate::account::{Account, Charge};
+use crate::limits::Counter;
 use crate::sleeper::Interrupt;
 use crate::wait::Wait;
 use abi::Error;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use base::{Rank, SpinLock};
 use core::net::{Ipv4Addr, SocketAddrV4};
@@ -17,26 +20,57 @@ use csp::waitq::WaitQueue;
 use net::socket::{self, ErrorKind, Read, TcpListener, TcpStream, Write};
 use net::stack::tcp::Config;
 
-/// Connections of a listener that wait to be accepted at most (Linux had so many for long).
-pub const BACKLOG: u64 = 128;
+/// Connections of a listener that wait to be accepted at most (Linux had so many for long); fewer where they would be more than an eighth
+/// of what a process may have.
+const BACKLOG: u64 = 128;
+/// Those that processes have, or may come to have by their listeners.
+static TAKEN: Counter = Counter::new(u64::MAX);
 
-/// Memory of the kernel for `n` connections.
-fn charge(account: &Arc<Account>, n: u64) -> Result<Charge, Error> {
-    account.charge(n * Config::default().connection_bytes() as u64)
+/// Room for `n` connections.
+struct Places {
+    n: u64,
+    _charge: Charge,
+}
+
+impl Places {
+    /// # Errors
+    /// `OutOfMemory`.
+    fn take(account: &Arc<Account>, n: u64) -> Result<Places, Error> {
+        let _charge = account.charge(n * connection_bytes())?;
+        if !TAKEN.take_up_to(n, socket::most_connections() as u64 / 2) {
+            return Err(Error::OutOfMemory);
+        }
+        Ok(Places { n, _charge })
+    }
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        TAKEN.give(self.n)
+    }
+}
+
+/// What a connection counts for.
+fn connection_bytes() -> u64 {
+    Config::default().connection_bytes() as u64
+}
+
+/// Connections that may wait for a process's listener.
+pub(crate) fn backlog(account: &Account) -> u64 {
+    (account.limit_bytes() / 8 / connection_bytes()).clamp(1, BACKLOG)
 }
 
 /// Who accepts connections; closed with the last reference.
 pub struct Listener {
     accepting: Arc<Accepting>,
     // Not in what calls are interrupted by: who does that may hold it for a moment after the last call has left.
-    _charge: Charge,
+    _places: Places,
 }
 
 /// A connection; closed with the last reference. What was written still arrives.
 pub struct Stream {
     reading: Arc<Reading>,
     writing: Arc<Writing>,
-    _charge: Charge,
 }
 
 struct Accepting {
@@ -78,30 +112,32 @@ impl Listener {
     /// # Errors
     /// `InUse`, `Network`, `OutOfMemory`.
     pub fn bind(port: u16, account: &Arc<Account>) -> Result<Listener, Error> {
-        let charge = charge(account, BACKLOG)?;
+        let backlog = backlog(account);
+        let places = Places::take(account, backlog)?;
         let at = (Ipv4Addr::UNSPECIFIED, port);
-        let listener = TcpListener::bind_with_backlog(at, BACKLOG as usize).map_err(error)?;
+        let listener = TcpListener::bind_with_backlog(at, backlog as usize).map_err(error)?;
         let accepting = Accepting {
             listener,
             turn: Turn::new(),
         };
         Ok(Listener {
             accepting: Arc::new(accepting),
-            _charge: charge,
+            _places: places,
         })
     }
 
     /// The next connection.
     ///
     /// # Errors
-    /// `Network`, and those of the wait. `OutOfMemory`: the connection is closed again.
+    /// `Network`, and those of the wait. `OutOfMemory`: there is none for it, and it goes on waiting.
     pub fn accept(&self, mut wait: Wait<'_>, account: &Arc<Account>) -> Result<Stream, Error> {
+        let places = Places::take(account, 1)?;
         let accepting = &*self.accepting;
         let accept = || accepting.listener.accept();
         let (stream, _) = accepting
             .turn
             .call(&mut wait, self.accepting.clone(), accept)?;
-        Stream::new(stream, charge(account, 1)?)
+        Stream::new(stream, places)
     }
 
     /// Its port.
@@ -115,7 +151,8 @@ impl Listener {
 }
 
 impl Stream {
-    fn new(stream: TcpStream, charge: Charge) -> Result<Stream, Error> {
+    fn new(stream: TcpStream, places: Places) -> Result<Stream, Error> {
+        stream.keep(Box::new(places));
         let reading = Reading {
             stream: stream.try_clone().map_err(error)?,
             turn: Turn::new(),
@@ -127,7 +164,6 @@ impl Stream {
         Ok(Stream {
             reading: Arc::new(reading),
             writing: Arc::new(writing),
-            _charge: charge,
         })
     }
 
@@ -140,8 +176,8 @@ impl Stream {
         to: SocketAddrV4,
         account: &Arc<Account>,
     ) -> Result<Stream, Error> {
-        let charge = charge(account, 1)?;
-        let stream = Stream::new(TcpStream::begin_connect(to).map_err(error)?, charge)?;
+        let places = Places::take(account, 1)?;
+        let stream = Stream::new(TcpStream::begin_connect(to).map_err(error)?, places)?;
         let writing = &*stream.writing;
         let connected = || writing.stream.await_connected();
         writing

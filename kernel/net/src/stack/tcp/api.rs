@@ -1,7 +1,7 @@
 //! What sockets call. Nothing here waits: `WouldBlock` is a value, and `Out::ready` says when to try again.
 
 use super::TcpError;
-use super::conn::Shared;
+use super::conn::{Kept, Shared};
 use super::listen::Listening;
 use crate::stack::{Out, Stack};
 use alloc::{collections::VecDeque, sync::Arc};
@@ -110,6 +110,12 @@ impl<U> Conn<U> {
     /// The other end.
     pub fn remote(&self) -> SocketAddrV4 {
         self.shared.tuple.remote
+    }
+
+    /// Keeps `what` until the connection's buffers are gone, which may be long after [`Conn::close`]. What was kept before goes.
+    pub fn keep(&self, what: Kept) {
+        let before = self.shared.inner.lock().kept.replace(what);
+        drop(before)
     }
 
     /// Does the connection stand? `WouldBlock`: not yet (`Writable`).

@@ -11,8 +11,9 @@ use super::starving::Wait;
 use super::wire::{Egress, Wire};
 use super::{Config, TcpError};
 use crate::stack::{NEVER, Net, Stack};
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 use base::{Rank, SpinLock};
+use core::any::Any;
 use smoltcp::iface::{Interface, SocketHandle, SocketSet};
 use smoltcp::socket::tcp::{Socket, SocketBuffer, State};
 use smoltcp::time::{Duration, Instant};
@@ -25,6 +26,9 @@ pub(crate) struct Shared<U> {
     /// I-ROOM: given back after the buffers, which are declared before it.
     _room: Room,
 }
+
+/// Something that ends with a connection's memory. Its `drop` takes no lock.
+pub type Kept = Box<dyn Any + Send + Sync>;
 
 /// What is under the lock.
 pub(super) struct Inner<U> {
@@ -64,6 +68,8 @@ pub(super) struct Inner<U> {
     pub wait: Wait,
     /// Reminders that will come, the earliest first.
     pub armed: [u64; 4],
+    /// Goes after the buffers, which are declared before it.
+    pub kept: Option<Kept>,
 }
 
 /// What a connection begins with.
@@ -114,7 +120,10 @@ impl Space {
     pub fn take<U>(stack: &Stack<U>) -> Option<Self> {
         let room = stack.tcp.rooms.take()?;
         let config = &stack.config.tcp;
-        let buffer = |bytes| zeroed(bytes).map(SocketBuffer::new);
+        let buffer = |bytes| {
+            let bytes = (config.has_memory)(bytes).then_some(bytes)?;
+            zeroed(bytes).map(SocketBuffer::new)
+        };
         let (Some(receive), Some(send)) = (buffer(config.recv_bytes), buffer(config.send_bytes))
         else {
             stack.tcp.rooms.turn_away();
@@ -246,6 +255,7 @@ impl<U> Inner<U> {
             forgotten: false,
             wait: Wait::No,
             armed: [NEVER; 4],
+            kept: None,
         }
     }
 

@@ -98,6 +98,16 @@ mod tests {
         assert!(card.sent.is_empty(), "it says something")
     }
 
+    /// Memory may end before the places do.
+    #[test]
+    fn no_memory_is_no_room() {
+        let host = Host::with(A, |c| c.tcp.has_memory = |_| false);
+        let conn = (host.stack).connect(TO, Arc::default(), 0, &mut Card::new());
+        assert_eq!(conn.err(), Some(TcpError::NoRoom));
+        let places = host.stack.places();
+        assert_eq!((places.taken, places.turned_away), (0, 1))
+    }
+
     /// With all ports taken by what has ended, a connection takes one of theirs, but not if there is no place for it.
     #[test]
     fn no_record_is_given_up_for_nothing() {

@@ -88,7 +88,7 @@ fn the_end_of_the_process_ends_every_wait() {
         }
         assert!(begin.elapsed().as_millis() < 1000);
         p.end();
-        assert_eq!(p.account.used_bytes(), 0);
+        p.nothing_left();
     })
 }
 

@@ -1,6 +1,8 @@
 //! Pipes and channels.
 
 use super::*;
+use crate::handles::HANDLE_BYTES;
+use crate::object::channel::{CAPACITY_MAX, MESSAGE_BYTES};
 
 #[test]
 fn a_pipe_has_an_end_at_both_ends() {
@@ -99,6 +101,34 @@ fn messages_stay_whole() {
             assert_eq!(chan(ctx, u64::MAX, BASE), Err(Error::BadArgument));
         });
         assert_eq!(p.account.used_bytes(), 0);
+    })
+}
+
+/// A message counts for what it takes, not for its length; a queue that was long counts for nothing, and is nothing.
+#[test]
+fn messages_count_for_what_they_take() {
+    run(|| {
+        let p = Process::new();
+        p.call(|ctx| {
+            chan(ctx, CAPACITY_MAX, BASE).unwrap();
+            let [to, from] = p.memory.handles(BASE);
+            let ends = 2 * HANDLE_BYTES;
+            assert_eq!(p.account.used_bytes(), ends);
+            for (bytes, takes) in [(0, 0), (1, 16), (2048, 2048), (2049, 4096), (4096, 4096)] {
+                send(ctx, to, BASE, bytes).unwrap();
+                assert_eq!(p.account.used_bytes(), ends + takes + MESSAGE_BYTES);
+                recv(ctx, from, BASE, 4096).unwrap();
+            }
+            for _ in 0..CAPACITY_MAX {
+                send(ctx, to, BASE, 0).unwrap();
+            }
+            let all = ends + CAPACITY_MAX * MESSAGE_BYTES;
+            assert_eq!(p.account.used_bytes(), all);
+            for _ in 0..CAPACITY_MAX {
+                recv(ctx, from, BASE, 0).unwrap();
+            }
+            assert_eq!(p.account.used_bytes(), ends)
+        })
     })
 }
 

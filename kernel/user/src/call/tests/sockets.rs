@@ -1,4 +1,5 @@
 use super::*;
+use crate::handles::HANDLE_BYTES;
 
 const HERE: u64 = 0x7f00_0001;
 
@@ -121,27 +122,64 @@ fn connections_count_for_who_has_them() {
         p.call(|ctx| {
             let listener = listen(ctx, 0).unwrap();
             let unaccepted = p.account.used_bytes();
-            assert_eq!(unaccepted, crate::object::socket::BACKLOG * one);
+            let backlog = crate::object::socket::backlog(&p.account);
+            assert_eq!(unaccepted, backlog * one + HANDLE_BYTES);
             let at = port(ctx, listener).unwrap();
             let theirs = q.call(|ctx| connect(ctx, HERE, at)).unwrap();
-            assert_eq!(q.account.used_bytes(), one);
+            assert_eq!(q.account.used_bytes(), one + HANDLE_BYTES);
             let mine = accept(ctx, listener).unwrap();
-            assert_eq!(p.account.used_bytes(), unaccepted + one);
+            let all = unaccepted + one + HANDLE_BYTES;
+            assert_eq!(p.account.used_bytes(), all);
             // With all used up there is none.
-            let left = crate::testing::LIMIT - unaccepted - one;
-            let rest = p.account.charge(left).unwrap();
+            let rest = p.account.charge(crate::testing::LIMIT - all).unwrap();
             assert_eq!(connect(ctx, HERE, at), Err(Error::OutOfMemory));
             assert_eq!(listen(ctx, 0), Err(Error::OutOfMemory));
             let second = q.call(|ctx| connect(ctx, HERE, at)).unwrap();
             assert_eq!(accept(ctx, listener), Err(Error::OutOfMemory));
-            assert_eq!(q.call(|ctx| read(ctx, second, BASE, 1)), Ok(0)); // closed again
             drop(rest);
-            for handle in [listener, mine] {
+            let also_mine = accept(ctx, listener).unwrap(); // it has waited
+            for handle in [listener, mine, also_mine] {
                 close(ctx, handle).unwrap();
             }
-            assert_eq!(q.call(|ctx| read(ctx, theirs, BASE, 1)), Ok(0));
+            for theirs in [theirs, second] {
+                assert_eq!(q.call(|ctx| read(ctx, theirs, BASE, 1)), Ok(0))
+            }
         });
         q.end();
-        assert_eq!((p.account.used_bytes(), q.account.used_bytes()), (0, 0));
+        p.nothing_left();
+        q.nothing_left();
     })
+}
+
+/// Buffers that the other side does not empty stay, and count, when the last handle has closed.
+#[test]
+fn a_connection_counts_until_its_memory_is_free() {
+    run(|| {
+        let (p, q) = (Process::new(), Process::new());
+        let one = net::stack::tcp::Config::default().connection_bytes() as u64;
+        let listener = p.call(|ctx| listen(ctx, 0)).unwrap();
+        let at = p.call(|ctx| port(ctx, listener)).unwrap();
+        let stream = q.call(|ctx| connect(ctx, HERE, at)).unwrap();
+        let mine = p.call(|ctx| accept(ctx, listener)).unwrap();
+        // Until both its buffer and the other side's window are full; then it gives up, but what was written goes on.
+        let writer = q.thread(move |ctx| while write(ctx, stream, BASE, 4096).is_ok() {});
+        a_while();
+        q.end();
+        writer.join();
+        a_while();
+        assert_eq!(q.account.used_bytes(), one);
+        p.call(|ctx| while read(ctx, mine, BASE, 4096) != Ok(0) {});
+        p.call(|ctx| close(ctx, mine)).unwrap();
+        q.nothing_left();
+    })
+}
+
+/// A small process has a small backlog.
+#[test]
+fn a_listener_takes_an_eighth_at_most() {
+    let one = net::stack::tcp::Config::default().connection_bytes() as u64;
+    for (limit, most) in [(0, 1), (8 * 7 * one, 7), (1 << 30, 128)] {
+        let account = crate::account::Account::new(limit, crate::limits::Job::new(), |_| true);
+        assert_eq!(crate::object::socket::backlog(&account), most)
+    }
 }
