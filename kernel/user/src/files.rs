@@ -4,6 +4,7 @@ mod archive;
 
 pub use archive::Archive;
 
+use crate::account::Account;
 use abi::Error;
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -15,14 +16,14 @@ pub type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// Files that have names.
 pub trait Files: Send + Sync {
-    /// The bytes of file `name`, if there is one and it can be read: what a program is made of.
-    fn open(&self, name: &str) -> Option<Bytes>;
+    /// The bytes of file `name`: what a program is made of. Memory that they take counts for `account` while they are there.
+    ///
+    /// # Errors
+    /// `NotFound`; `Limit`: it is too large to be read as a whole; `OutOfMemory`, `Disk`.
+    fn open(&self, name: &str, account: &Arc<Account>) -> Result<Bytes, Error>;
 
-    /// The same file, to be read piece by piece.
-    fn open_pieces(&self, name: &str) -> Option<Arc<dyn Pieces>> {
-        let whole = Whole(self.open(name)?);
-        Some(Arc::new(whole))
-    }
+    /// The same file, to be read piece by piece, if there is one.
+    fn open_pieces(&self, name: &str) -> Option<Arc<dyn Pieces>>;
 
     /// All names.
     fn names(&self) -> Vec<String>;
@@ -40,16 +41,16 @@ pub trait Pieces: Send + Sync {
     fn read_at(&self, at: u64, to: &mut [u8]) -> Result<(), Error>;
 }
 
-struct Whole(Bytes);
+/// Bytes that stay in memory.
+struct Whole(&'static [u8]);
 
 impl Pieces for Whole {
     fn size(&self) -> u64 {
-        (*self.0).as_ref().len() as u64
+        self.0.len() as u64
     }
 
     fn read_at(&self, at: u64, to: &mut [u8]) -> Result<(), Error> {
-        let bytes = (*self.0).as_ref();
-        to.copy_from_slice(&bytes[at as usize..][..to.len()]);
+        to.copy_from_slice(&self.0[at as usize..][..to.len()]);
         Ok(())
     }
 }
@@ -64,10 +65,20 @@ impl Module {
     }
 }
 
-impl Files for Module {
-    fn open(&self, name: &str) -> Option<Bytes> {
+impl Module {
+    fn find(&self, name: &str) -> Option<&'static [u8]> {
         let (_, bytes) = self.0.iter().find(|(n, _)| n == name)?;
-        Some(Arc::new(*bytes))
+        Some(bytes)
+    }
+}
+
+impl Files for Module {
+    fn open(&self, name: &str, _: &Arc<Account>) -> Result<Bytes, Error> {
+        Ok(Arc::new(self.find(name).ok_or(Error::NotFound)?))
+    }
+
+    fn open_pieces(&self, name: &str) -> Option<Arc<dyn Pieces>> {
+        Some(Arc::new(Whole(self.find(name)?)))
     }
 
     fn names(&self) -> Vec<String> {
@@ -79,8 +90,10 @@ impl Files for Module {
 pub struct Places(pub Vec<Box<dyn Files>>);
 
 impl Files for Places {
-    fn open(&self, name: &str) -> Option<Bytes> {
-        self.0.iter().find_map(|files| files.open(name))
+    fn open(&self, name: &str, account: &Arc<Account>) -> Result<Bytes, Error> {
+        let all = self.0.iter().map(|files| files.open(name, account));
+        let found = { all }.find(|opened| !matches!(opened, Err(Error::NotFound)));
+        found.unwrap_or(Err(Error::NotFound))
     }
 
     fn open_pieces(&self, name: &str) -> Option<Arc<dyn Pieces>> {

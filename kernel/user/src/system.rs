@@ -37,6 +37,8 @@ pub enum SpawnError {
     NotFound(String),
     /// The file of that name is none that can be run.
     NotAProgram(String, NotAProgram),
+    /// The file of that name cannot be read as a whole.
+    Unreadable(String, Error),
     /// No memory, or a limit.
     Refused(Error),
 }
@@ -46,6 +48,7 @@ impl fmt::Display for SpawnError {
         match self {
             Self::NotFound(name) => write!(f, "there is no program {name}"),
             Self::NotAProgram(name, why) => write!(f, "{name} cannot be run: {why}"),
+            Self::Unreadable(name, why) => write!(f, "program {name} cannot be read: {why}"),
             Self::Refused(why) => write!(f, "no process can be started: {why}"),
         }
     }
@@ -64,7 +67,7 @@ impl From<SpawnError> for Error {
         match why {
             SpawnError::NotFound(_) => Error::NotFound,
             SpawnError::NotAProgram(..) => Error::NotExecutable,
-            SpawnError::Refused(why) => why,
+            SpawnError::Unreadable(_, why) | SpawnError::Refused(why) => why,
         }
     }
 }
@@ -107,12 +110,17 @@ impl System {
         programs
     }
 
-    fn file(&self, name: &str) -> Result<Bytes, SpawnError> {
+    fn file(&self, name: &str, account: &Arc<Account>) -> Result<Bytes, SpawnError> {
         let files = &self.services.files;
-        let in_programs = files.open(&alloc::format!("{PROGRAMS}{name}"));
-        in_programs
-            .or_else(|| files.open(name))
-            .ok_or_else(|| SpawnError::NotFound(name.into()))
+        let in_programs = files.open(&alloc::format!("{PROGRAMS}{name}"), account);
+        let found = match in_programs {
+            Err(Error::NotFound) => files.open(name, account),
+            found => found,
+        };
+        found.map_err(|why| match why {
+            Error::NotFound => SpawnError::NotFound(name.into()),
+            why => SpawnError::Unreadable(name.into(), why),
+        })
     }
 
     /// A process in `job`, up to its first thread.
@@ -127,11 +135,11 @@ impl System {
         if spawn.args.len() as u64 > limits::ARGS_BYTES {
             return Err(Error::Limit.into());
         }
-        let file = self.file(spawn.name)?;
-        let program = elf::parse((*file).as_ref())
-            .map_err(|why| SpawnError::NotAProgram(spawn.name.into(), why))?;
         let pages = Arc::new(PageAccount::new(job.clone()));
         let account = Account::new(pages.limit() * PAGE, job.clone(), spare);
+        let file = self.file(spawn.name, &account)?;
+        let program = elf::parse((*file).as_ref())
+            .map_err(|why| SpawnError::NotAProgram(spawn.name.into(), why))?;
         let id = self.last_id.fetch_add(1, Relaxed) + 1;
         let process = Process::new(self, id, spawn.name, job, pages.clone(), account)?;
         for (i, object) in spawn.handles.into_iter().enumerate() {

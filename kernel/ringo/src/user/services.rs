@@ -2,10 +2,10 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
+use alloc::vec;
 use csp::sync::OnceLock;
 use user::call::Services;
-use user::files::{Archive, Files, Module, Places};
+use user::files::{Archive, Module, Places};
 use user::futex::Futexes;
 use user::machine;
 use user::system::System;
@@ -51,12 +51,9 @@ fn disk_read(sector: u64, to: &mut [u8]) -> Result<(), abi::Error> {
 
 /// Those that came with the kernel, then those of the disk.
 fn files() -> Places {
-    let mut places: Vec<Box<dyn Files>> = Vec::new();
     #[cfg(ringo_kernel)]
-    places.push(Box::new(Module::new(crate::start::module_files())));
+    let module = Module::new(crate::start::module_files());
     #[cfg(not(ringo_kernel))]
-    places.push(Box::new(Module::new([])));
-    let spare = |bytes: u64| machine::has_frames(bytes / machine::PAGE + 1);
-    places.push(Box::new(Archive::new(disk_read, spare)));
-    Places(places)
+    let module = Module::new([]);
+    Places(vec![Box::new(module), Box::new(Archive::new(disk_read))])
 }

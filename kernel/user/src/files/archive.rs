@@ -4,6 +4,8 @@
 //! before the damage.
 
 use super::{Bytes, Files, Pieces};
+use crate::account::{Account, Charge};
+use crate::call::zeroes;
 use abi::Error;
 use alloc::string::String;
 use alloc::sync::{Arc, Weak};
@@ -25,7 +27,6 @@ type ReadSectors = fn(u64, &mut [u8]) -> Result<(), Error>;
 /// The archive on a disk.
 pub struct Archive {
     read: ReadSectors,
-    spare: fn(u64) -> bool,
     entries: OnceLock<Vec<Entry>>,
 }
 
@@ -34,6 +35,18 @@ struct Entry {
     place: Place,
     /// Its bytes, while somebody uses them.
     whole: Mutex<Weak<Vec<u8>>>,
+}
+
+/// Who has a file in memory. As with memory that is shared it counts for each, though it is there once.
+struct Held {
+    bytes: Arc<Vec<u8>>,
+    _charge: Charge,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// Where a file lies.
@@ -45,11 +58,10 @@ struct Place {
 }
 
 impl Archive {
-    /// What lies on the disk whose sectors `read` reads. `spare` says whether the machine has so many bytes to spare.
-    pub fn new(read: ReadSectors, spare: fn(u64) -> bool) -> Archive {
+    /// What lies on the disk whose sectors `read` reads.
+    pub fn new(read: ReadSectors) -> Archive {
         Archive {
             read,
-            spare,
             entries: OnceLock::new(),
         }
     }
@@ -64,24 +76,30 @@ impl Archive {
     }
 }
 
-impl Files for Archive {
-    fn open(&self, name: &str) -> Option<Bytes> {
-        let entry = self.entry(name)?;
-        let mut whole = entry.whole.lock();
+impl Entry {
+    /// All of it, if nobody has it yet.
+    fn read(&self) -> Result<Arc<Vec<u8>>, Error> {
+        let mut whole = self.whole.lock();
         if let Some(bytes) = whole.upgrade() {
-            return Some(bytes);
+            return Ok(bytes);
         }
-        let Place { bytes, .. } = entry.place;
-        if bytes > WHOLE_MAX_BYTES || !(self.spare)(bytes) {
-            return None;
-        }
-        let mut all = Vec::new();
-        all.try_reserve_exact(bytes as usize).ok()?;
-        all.resize(bytes as usize, 0);
-        entry.place.read_at(0, &mut all).ok()?;
+        let mut all = zeroes(self.place.bytes as usize)?;
+        self.place.read_at(0, &mut all)?;
         let all = Arc::new(all);
         *whole = Arc::downgrade(&all);
-        Some(all)
+        Ok(all)
+    }
+}
+
+impl Files for Archive {
+    fn open(&self, name: &str, account: &Arc<Account>) -> Result<Bytes, Error> {
+        let entry = self.entry(name).ok_or(Error::NotFound)?;
+        if entry.place.bytes > WHOLE_MAX_BYTES {
+            return Err(Error::Limit);
+        }
+        let _charge = account.charge_heap(entry.place.bytes)?;
+        let bytes = entry.read()?;
+        Ok(Arc::new(Held { bytes, _charge }))
     }
 
     fn open_pieces(&self, name: &str) -> Option<Arc<dyn Pieces>> {

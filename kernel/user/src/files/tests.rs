@@ -28,9 +28,13 @@ fn header(name: &str, size: &str, kind: u8) -> Vec<u8> {
     block
 }
 
+fn account(bytes: u64) -> Arc<Account> {
+    Account::new(bytes, crate::limits::Job::new(), |_| true)
+}
+
 fn names(disk: Vec<u8>) -> Vec<String> {
     *DISK.lock().unwrap() = disk;
-    Archive::new(read_disk, |_| true).names()
+    Archive::new(read_disk).names()
 }
 
 /// As tar itself writes it.
@@ -50,15 +54,23 @@ fn what_tar_writes() {
     let disk = out.unwrap().stdout;
     run(move || {
         *DISK.lock().unwrap() = disk;
-        let archive = Archive::new(read_disk, |bytes| bytes < 1 << 20);
+        let archive = Archive::new(read_disk);
         assert_eq!(archive.names(), ["empty", "bin/long", "short"]);
-        let whole = archive.open("bin/long").unwrap();
+        let account = account(300_000);
+        let open = |name| archive.open(name, &account);
+        let whole = open("bin/long").unwrap();
         assert!((*whole).as_ref() == long);
-        let again = archive.open("bin/long").unwrap();
-        assert!(Arc::ptr_eq(&whole, &again)); // one copy for all
-        assert_eq!((*archive.open("short").unwrap()).as_ref(), b"text");
-        assert!((*archive.open("empty").unwrap()).as_ref().is_empty());
-        assert!(archive.open("bin").is_none() && archive.open("long").is_none());
+        let again = open("bin/long").unwrap();
+        assert_eq!((*again).as_ref().as_ptr(), (*whole).as_ref().as_ptr()); // one copy for all
+        assert_eq!(account.used_bytes(), 2 * 102_400); // that counts for each
+        assert_eq!(open("bin/long").err(), Some(Error::OutOfMemory)); // said as it is
+        assert_eq!((*open("short").unwrap()).as_ref(), b"text");
+        assert!((*open("empty").unwrap()).as_ref().is_empty());
+        for none in ["bin", "long"] {
+            assert_eq!(open(none).err(), Some(Error::NotFound))
+        }
+        drop((whole, again));
+        assert_eq!(account.used_bytes(), 0);
         let pieces = archive.open_pieces("bin/long").unwrap();
         assert_eq!(pieces.size(), 100_000);
         for (at, n) in [
@@ -97,8 +109,11 @@ fn what_is_no_archive_or_is_damaged() {
             let found = names(disk);
             assert_eq!(found[0], "good");
             if found.len() == 2 {
-                let archive = Archive::new(read_disk, |_| true);
-                assert!(archive.open("huge").is_none());
+                let archive = Archive::new(read_disk);
+                assert_eq!(
+                    archive.open("huge", &account(1 << 40)).err(),
+                    Some(Error::Limit)
+                );
                 let huge = archive.open_pieces("huge").unwrap();
                 let answer = huge.read_at(huge.size() - 9, &mut [0; 9]);
                 assert_eq!(answer, Err(Error::Disk));
@@ -124,10 +139,10 @@ fn damaged_in_a_hundred_thousand_ways() {
                 disk[at] = rng.next_u64() as u8
             }
             *DISK.lock().unwrap() = disk;
-            let archive = Archive::new(read_disk, |_| true);
+            let archive = Archive::new(read_disk);
             for name in archive.names() {
                 let pieces = archive.open_pieces(&name).unwrap();
-                if let Some(whole) = archive.open(&name) {
+                if let Ok(whole) = archive.open(&name, &account(1 << 20)) {
                     assert_eq!((*whole).as_ref().len() as u64, pieces.size())
                 }
             }
@@ -145,9 +160,11 @@ fn the_first_place_that_has_it() {
             Box::new(Module::new([("b".into(), &b"other"[..])])),
         ]);
         assert_eq!(places.names(), ["a", "b"]);
-        assert_eq!((*places.open("a").unwrap()).as_ref(), b"first");
+        let account = account(0);
+        assert_eq!((*places.open("a", &account).unwrap()).as_ref(), b"first");
         assert_eq!(places.open_pieces("b").unwrap().size(), 5);
-        assert!(places.open("c").is_none() && places.open_pieces("c").is_none());
+        assert_eq!(places.open("c", &account).err(), Some(Error::NotFound));
+        assert!(places.open_pieces("c").is_none());
     })
 }
 
@@ -158,7 +175,7 @@ fn a_file_of_the_archive_is_read_by_calls() {
         let mut disk = header("f", "00000001000\0", b'0'); // 512
         disk.extend([5; 512]);
         *DISK.lock().unwrap() = disk;
-        let archive = Archive::new(read_disk, |_| true);
+        let archive = Archive::new(read_disk);
         let file = crate::object::file::File::new(archive.open_pieces("f").unwrap());
         let p = Process::new();
         p.handles
