@@ -57,7 +57,7 @@ fn ring_3(kind: &str, rounds: u64) -> Result<u64, String> {
     let text = |e: user::Error| e.to_string();
     let (stdio, output) = Stdio::without_input().and_output().map_err(text)?;
     let process = user::spawn("pingpong", &[&format!("{rounds}"), kind], stdio).map_err(text)?;
-    let said = String::from_utf8_lossy(&output.read_to_end()).into_owned();
+    let said = String::from_utf8_lossy(&output.read_to_end(1 << 20).map_err(text)?).into_owned();
     let ended = process.wait();
     let ps = said.trim().parse();
     ps.map_err(|_| format!("pingpong {kind}: {ended}, and it said {said:?}"))

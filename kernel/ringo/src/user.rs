@@ -32,7 +32,7 @@ use user::system::{Spawn, SpawnError};
 pub use output::Output;
 pub use user::process::{Info, ThreadInfo};
 
-/// Why no process was started. Its text is one line for people.
+/// Why no process was started, or not all that it has printed was read. Its text is one line for people.
 ///
 /// ```
 /// let why = ringo::user::Error::Nul;
@@ -44,6 +44,8 @@ pub enum Error {
     HostMachine,
     /// An argument has a NUL in it.
     Nul,
+    /// It has printed more than so many bytes ([`Output::read_to_end`]).
+    TooMuch(usize),
     /// The program, or the machine, does not allow it.
     Refused(SpawnError),
 }
@@ -55,6 +57,9 @@ impl fmt::Display for Error {
                 f.write_str("programs of ring 3 need the bare machine: leave --machine host out")
             }
             Self::Nul => f.write_str("an argument of a program has a NUL byte in it"),
+            Self::TooMuch(most) => {
+                write!(f, "a program has printed more than {most} bytes")
+            }
             Self::Refused(why) => why.fmt(f),
         }
     }

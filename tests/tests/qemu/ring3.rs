@@ -141,7 +141,8 @@ pub fn cases() -> Vec<Case> {
     let calls = env("RINGO_USER_CALLS", 300_000) / 3;
     for smp in [1, 2, 4] {
         let fuzz = case("ring3_fuzz").smp(smp).arg("calls", calls);
-        let no_memory = case("ring3_no_memory").smp(smp);
+        let little = ["ring3_no_memory", "ring3_kernel_memory", "ring3_printer"];
+        let no_memory = Case::several("ring3", "little memory", &little).smp(smp);
         let thousand = case("ring3_thousand").smp(smp).word("slice_us=1000");
         all.extend([
             case("ring3_crashes")

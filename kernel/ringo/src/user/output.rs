@@ -16,7 +16,7 @@ use user::wait::Waits;
 /// use ringo::user::{Stdio, spawn};
 /// let (stdio, output) = Stdio::without_input().and_output()?;
 /// spawn("hello", &["a"], stdio)?;
-/// assert!(output.read_to_end().starts_with(b"hello from process"));
+/// assert!(output.read_to_end(4096)?.starts_with(b"hello from process"));
 /// # Ok(())
 /// # }
 /// ```
@@ -30,7 +30,7 @@ impl Stdio {
     /// use ringo::user::{Stdio, spawn};
     /// let (stdio, output) = Stdio::without_input().and_output()?;
     /// let process = spawn("hello", &["a"], stdio)?;
-    /// let said = output.read_to_end(); // until the process, and all that it gave its output to, have ended
+    /// let said = output.read_to_end(64 << 10)?; // until the process, and all that it gave its output to, have ended
     /// # drop((process, said));
     /// # Ok(())
     /// # }
@@ -49,22 +49,45 @@ impl Stdio {
 }
 
 impl Output {
-    /// All that comes until nobody is left to write.
+    /// Some bytes, waits for the first; how many. 0: nobody is left to write, or `to` is empty.
     ///
     /// ```
     /// # sched::testing::run(2, 2, || {
     /// let (stdio, output) = ringo::user::Stdio::without_input().and_output().unwrap();
     /// drop(stdio); // no process has it
-    /// assert!(output.read_to_end().is_empty());
+    /// assert_eq!(output.read(&mut [0; 8]), 0);
     /// # });
     /// ```
-    pub fn read_to_end(&self) -> Vec<u8> {
-        let (mut all, mut buffer) = (Vec::new(), [0; 256]);
+    pub fn read(&self, to: &mut [u8]) -> usize {
         // Nobody stops this one, so nothing ends such a wait but what it waits for.
         let waits = Waits::new(&Arc::new(Stop::new()));
-        while let Ok(n @ 1..) = self.0.read(waits.wait(WaitReason::IoWait), &mut buffer) {
-            all.extend_from_slice(&buffer[..n])
+        self.0.read(waits.wait(WaitReason::IoWait), to).unwrap_or(0)
+    }
+
+    /// All that comes until nobody is left to write, `most` bytes at most. Who writes beyond waits until that is read, or this is dropped.
+    ///
+    /// ```
+    /// # sched::testing::run(2, 2, || {
+    /// let (stdio, output) = ringo::user::Stdio::without_input().and_output().unwrap();
+    /// drop(stdio); // no process has it
+    /// assert_eq!(output.read_to_end(1000).unwrap(), b"");
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooMuch`]: there is more. [`Error::Refused`]: too little memory. What was read is lost.
+    pub fn read_to_end(&self, most: usize) -> Result<Vec<u8>, Error> {
+        let (mut all, mut buffer) = (Vec::new(), [0; 256]);
+        loop {
+            match self.read(&mut buffer) {
+                0 => return Ok(all),
+                n if n > most - all.len() => return Err(Error::TooMuch(most)),
+                n => {
+                    let room = all.try_reserve(n);
+                    room.map_err(|_| Error::Refused(abi::Error::OutOfMemory.into()))?;
+                    all.extend_from_slice(&buffer[..n])
+                }
+            }
         }
-        all
     }
 }

@@ -1,17 +1,20 @@
 //! Limits: each is reached with the right error, and who runs into one hurts nobody in another job.
 
-use super::{comes_back, run, start};
+use super::{comes_back, run, start, start_with, used_frames};
 use crate::wait::until;
-use crate::{Outcome, Test, ensure};
+use crate::{Outcome, Test, ensure, figure};
 use alloc::string::String;
 use alloc::vec::Vec;
-use ringo::user;
+use ringo::prelude::*;
+use ringo::user::{self, Error, Stdio};
 
 /// The tests of this file.
 pub const TESTS: &[Test] = &[
     ("ring3_limits", ring3_limits),
     ("ring3_forkbomb", ring3_forkbomb),
     ("ring3_no_memory", ring3_no_memory),
+    ("ring3_kernel_memory", ring3_kernel_memory),
+    ("ring3_printer", ring3_printer),
     ("ring3_family", ring3_family),
     ("ring3_programs", ring3_programs),
 ];
@@ -59,6 +62,49 @@ fn ring3_no_memory() -> Outcome {
         }
         run("null", &[])
     })
+}
+
+/// On a small machine: processes of two jobs have all kept for them that they may, and end. Then it is anybody's again, for whatever it
+/// is used: page frames are free, not only places for more of the same.
+fn ring3_kernel_memory() -> Outcome {
+    run("null", &[])?;
+    let before = used_frames();
+    for _ in 0..2 {
+        until(|| mem::flush::held_frames() == 0); // else there may be less than they want
+        let keepers = [start("limits", &["keep"])?, start("limits", &["keep"])?];
+        for keeper in keepers {
+            let ended = keeper.wait();
+            ensure!(ended.code() == 0, "keep: {ended}");
+        }
+    }
+    // On their way back for some ticks.
+    let mut kept = 0;
+    for _ in 0..100 {
+        kept = used_frames().saturating_sub(before) + mem::flush::held_frames();
+        if kept <= 400 {
+            break;
+        }
+        sleep(Duration::from_millis(10))
+    }
+    figure!("frames_kept", kept);
+    ensure!(kept <= 400, "{kept} frames did not come back");
+    Ok(())
+}
+
+/// Who reads what a process prints without end gets an error, not all of the machine's memory.
+fn ring3_printer() -> Outcome {
+    let text = |why: Error| why.to_string();
+    let (stdio, output) = Stdio::without_input().and_output().map_err(text)?;
+    let printer = start_with("limits", &["print"], stdio)?;
+    ensure!(
+        output.read_to_end(100_000) == Err(Error::TooMuch(100_000)),
+        "there is more"
+    );
+    let mut more = [0; 100];
+    ensure!(output.read(&mut more) > 0, "it goes on");
+    printer.kill();
+    ensure!(printer.wait().code() == 200, "it is killed");
+    Ok(())
 }
 
 fn ring3_family() -> Outcome {

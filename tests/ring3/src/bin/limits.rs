@@ -117,6 +117,28 @@ fn memory() -> rt::Result<()> {
     Ok(())
 }
 
+/// On a machine of 64 MiB: pipes until there are no more handles, then messages that take twice their length, until a quarter of the
+/// machine's memory is kept for this process. What that is made of is counted in full.
+fn keep() -> rt::Result<()> {
+    const CHANNELS: usize = 8;
+    let (mut pipes, why) = until_refused(rt::io::pipe);
+    assert_eq!(why, Error::Limit);
+    pipes.truncate(pipes.len() - CHANNELS);
+    let channels: Result<Vec<_>, _> = (0..CHANNELS).map(|_| message::channel(1024)).collect();
+    let channels = channels?;
+    let message = [1; 2049];
+    let mut all = channels.iter().flat_map(|(tx, _)| [tx; 1024]);
+    let (sent, why) = until_refused(|| all.next().ok_or(Error::TooSmall)?.send(&message));
+    assert_eq!(why, Error::OutOfMemory);
+    let bytes = pipes.len() * (64 << 10) + sent.len() * 4096;
+    assert!(
+        (14 << 20..16 << 20).contains(&bytes),
+        "{bytes} bytes, {} pipes",
+        pipes.len()
+    );
+    Ok(())
+}
+
 /// Messages and pipes that nobody empties count.
 fn kernel_memory() -> rt::Result<()> {
     let mut ends = Vec::new();
@@ -202,6 +224,10 @@ fn main() -> Result<(), String> {
     let said = |name: &str, why| format!("{name}: {why}");
     match args().next().as_deref() {
         Some("stay") => sleep(Duration::from_secs(3600)),
+        Some("keep") => keep().map_err(|why| said("keep", why))?,
+        Some("print") => loop {
+            println!("and on")
+        },
         Some("touch") => touch().map_err(|why| said("touch", why))?,
         Some("fill") => fill().map_err(|why| said("fill", why))?,
         _ => {
