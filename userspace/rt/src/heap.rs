@@ -44,17 +44,22 @@ impl Regions {
                 return Some(at);
             }
         }
-        self.grow(pages)?;
+        self.grow(layout, pages)?;
         self.heaps[self.len - 1].allocate_first_fit(layout).ok()
     }
 
-    /// If there is not as much as wanted, the smallest region may still be there.
-    fn grow(&mut self, pages: &mut impl Pages) -> Option<()> {
+    /// If there is not as much as wanted, the smallest region may still be there in which the object fits.
+    fn grow(&mut self, layout: Layout, pages: &mut impl Pages) -> Option<()> {
         let place = self.heaps.get_mut(self.len)?;
-        let wanted = self.bytes.clamp(FIRST_BYTES, REGION_MAX_BYTES);
+        // Wherever the region lies, with the allocator's own words.
+        let page = abi::PAGE_BYTES as usize;
+        let fits = layout.size().checked_add(layout.align())?;
+        let fits = fits.checked_add(page)?.checked_next_multiple_of(page)?;
+        let least = fits.max(FIRST_BYTES);
+        let wanted = self.bytes.min(REGION_MAX_BYTES).max(least);
         let (at, bytes) = match pages.map(wanted) {
             Some(at) => (at, wanted),
-            None => (pages.map(FIRST_BYTES)?, FIRST_BYTES),
+            None => (pages.map(least)?, least),
         };
         // SAFETY: fresh memory, ours for good; the heap was empty.
         unsafe { place.init(at.as_ptr(), bytes) };
@@ -206,6 +211,22 @@ mod tests {
         // Two of the first size and, where there was not as much as all before, a third of it.
         assert_eq!((regions.len, pages.left), (3, 0));
         assert!((350..=384).contains(&blocks), "{blocks}");
+    }
+
+    /// What is aligned to more than a page fits into the region that is made for it; what cannot be had makes none.
+    #[test]
+    fn large_alignments() {
+        let of = |align| Layout::from_size_align(64, align).unwrap();
+        let mut pages = Limited::new(8 << 20);
+        let mut regions = Regions::new();
+        for align in [4096, 1 << 20, 2 << 20] {
+            let at = regions.alloc(of(align), &mut pages).unwrap();
+            assert!((at.as_ptr() as usize).is_multiple_of(align))
+        }
+        let before = (regions.len, pages.left);
+        assert!(regions.alloc(of(1 << 30), &mut pages).is_none());
+        assert!(regions.alloc(of(1 << 62), &mut pages).is_none());
+        assert_eq!((regions.len, pages.left), before);
     }
 
     #[test]
