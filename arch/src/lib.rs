@@ -54,6 +54,24 @@ pub const PENDING_PREEMPT: u32 = 8;
 /// `bare::UserContext::run`.
 pub const QUICK_CALLS: u64 = 16;
 
+/// Why a ring-3 thread stopped: what `bare::UserContext::run` answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserExit {
+    /// A system call that is not a quick one.
+    Syscall,
+    /// An exception.
+    Exception {
+        /// SDM vol. 3, table 6-1.
+        vector: u8,
+        /// As the CPU pushed it, else 0.
+        error_code: u64,
+        /// What a page fault was about (CR2), else 0.
+        address: u64,
+    },
+    /// The stop word was set.
+    Stopped,
+}
+
 /// How the machine is left. The value goes to the `isa-debug-exit` device; QEMU's status is twice that plus one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

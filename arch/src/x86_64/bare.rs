@@ -29,7 +29,7 @@ pub use super::step::{
 pub use super::switch_cost::{Saves, switch_back_and_forth};
 pub use super::trap::{VECTOR_DEVICE_FIRST, VECTOR_DEVICE_LAST, triple_fault};
 pub use super::user::{
-    Access, Space, USER_BASE, USER_END, UserContext, UserExit, step_syscalls, with_bare_syscall,
+    Access, Space, USER_BASE, USER_END, UserContext, step_syscalls, with_bare_syscall,
 };
 
 /// Physical memory: RAM and the first 4 GiB.

@@ -185,6 +185,15 @@ pub fn planted_bug() -> u32 {
     PLANTED_BUG.load(core::sync::atomic::Ordering::Relaxed)
 }
 
+/// Pops the general registers of the frame that an injected call lies below, R15 first.
+macro_rules! pop_frame {
+    () => {
+        "  pop r15\n  pop r14\n  pop r13\n  pop r12\n  pop r11\n  pop r10\n  pop r9\n  pop r8
+  pop rdi\n  pop rsi\n  pop rbp\n  pop rbx\n  pop rdx\n  pop rcx\n  pop rax"
+    };
+}
+pub(super) use pop_frame;
+
 global_asm!(r#"
 .macro unless_bug bug, code:vararg
 .if {BUGS} == 1
@@ -298,22 +307,10 @@ inj_tramp:
   unless_bug 2, fxrstor64 [rsp]
   mov qword ptr gs:[{USER_FPU}], 0       // of whoever was interrupted in a call
   add rsp, 512
-  pop r15
-  pop r14
-  pop r13
-  pop r12
-  pop r11
-  unless_bug 1, pop r10
-  only_bug 1, lea rsp, [rsp + 8]
-  pop r9
-  pop r8
-  pop rdi
-  pop rsi
-  pop rbp
-  pop rbx
-  pop rdx
-  pop rcx
-  pop rax
+  only_bug 1, mov [rsp + 40], r10        // R10 as it is
+"#,
+    pop_frame!(),
+    r#"
   iretq
 .global ringo_inj_tramp_end
 ringo_inj_tramp_end:

@@ -10,7 +10,7 @@ mod context;
 mod enter;
 mod space;
 
-pub use context::{UserContext, UserExit};
+pub use context::UserContext;
 pub use space::{Access, Space, USER_BASE, USER_END};
 
 use core::sync::atomic::{AtomicBool, Ordering::*};

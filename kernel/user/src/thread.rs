@@ -8,7 +8,7 @@
 
 use crate::asleep::Asleep;
 use crate::call::{self, Ctx};
-use crate::machine::{self, USER_BASE, USER_END, UserContext, UserExit};
+use crate::machine::{self, USER_BASE, USER_END, UserContext};
 use crate::memory::{UserMemory, WordKey};
 use crate::process::Process;
 use crate::reason::{Cause, Reason};
@@ -18,6 +18,7 @@ use crate::wait::Waits;
 use abi::{Call, Ended, Ending, Error};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use arch::UserExit;
 use core::panic::Location;
 use core::sync::atomic::AtomicU32;
 

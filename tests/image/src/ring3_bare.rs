@@ -11,7 +11,8 @@ mod turns;
 
 use crate::Test;
 use alloc::boxed::Box;
-use arch::bare::{Access, Space, UserContext, UserExit, direct};
+use arch::UserExit;
+use arch::bare::{Access, Space, UserContext, direct};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The tests of these files.

@@ -1,6 +1,7 @@
 //! The registers of a ring-3 thread while it does not run, and why it stopped.
 
 use super::Space;
+use crate::UserExit;
 use core::sync::atomic::AtomicU32;
 
 /// RFLAGS that a thread begins with: interrupts on, bit 1 which is always set.
@@ -56,24 +57,6 @@ pub struct UserContext {
 
 // SAFETY: the stop word's address is followed while `run` runs, whose caller lends it.
 unsafe impl Send for UserContext {}
-
-/// Why [`UserContext::run`] came back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UserExit {
-    /// A system call that is not a quick one.
-    Syscall,
-    /// An exception.
-    Exception {
-        /// SDM vol. 3, table 6-1.
-        vector: u8,
-        /// As the CPU pushed it, else 0.
-        error_code: u64,
-        /// What a page fault was about (CR2), else 0.
-        address: u64,
-    },
-    /// The stop word was set.
-    Stopped,
-}
 
 pub(super) const EXIT_SYSCALL: u32 = 0;
 pub(super) const EXIT_EXCEPTION: u32 = 1;

@@ -295,21 +295,9 @@ user_resume:
   mov [rdi + {FPU_CPU}], rax
   fxrstor64 [rsp]
   add rsp, 512
-  pop r15
-  pop r14
-  pop r13
-  pop r12
-  pop r11
-  pop r10
-  pop r9
-  pop r8
-  pop rdi
-  pop rsi
-  pop rbp
-  pop rbx
-  pop rdx
-  pop rcx
-  pop rax
+"#,
+    super::super::preempt::pop_frame!(),
+    r#"
   swapgs
   iretq
 2: mov rsp, gs:[{ENTRY_RSP}]

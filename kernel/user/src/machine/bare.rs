@@ -6,7 +6,8 @@ use alloc::boxed::Box;
 use arch::bare;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-pub use arch::bare::{Access, USER_BASE, USER_END, UserContext, UserExit};
+use arch::UserExit;
+pub use arch::bare::{Access, USER_BASE, USER_END, UserContext};
 pub use arch::{cpu_id, num_cpus};
 pub use mem::frames::total_frames;
 pub use sched::interrupt_busy;

@@ -7,7 +7,7 @@
 #[path = "model/cpu.rs"]
 mod cpu;
 
-pub use cpu::{UserContext, UserExit, interrupt_busy, op, run};
+pub use cpu::{UserContext, interrupt_busy, op, run};
 
 use super::PAGE;
 use std::alloc::{Layout, alloc, dealloc};

@@ -3,7 +3,8 @@
 use super::{CODE, DATA, STACK_TOP, World, code};
 use crate::param::param;
 use crate::{Outcome, Test, ensure, figure};
-use arch::bare::{UserContext, UserExit, with_bare_syscall};
+use arch::UserExit;
+use arch::bare::{UserContext, with_bare_syscall};
 use ringo::prelude::*;
 
 pub const TESTS: &[Test] = &[("ring3_null", null)];

@@ -2,7 +2,7 @@
 
 use super::{DATA, World, code};
 use crate::{Outcome, Test, ensure};
-use arch::bare::UserExit::{self, Exception, Syscall};
+use arch::UserExit::{self, Exception, Syscall};
 use arch::bare::{USER_END, direct};
 use ringo::prelude::*;
 

@@ -4,7 +4,7 @@ use super::{World, code};
 use crate::{Outcome, Test, ensure, figure};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use arch::bare::UserExit::{Exception, Stopped, Syscall};
+use arch::UserExit::{Exception, Stopped, Syscall};
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use ringo::prelude::*;
 

@@ -2,6 +2,7 @@
 
 use super::{Tables, USER_END, frame_bytes};
 use crate::machine::PAGE;
+use arch::UserExit;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 /// Instructions: the first of six words.
@@ -24,24 +25,6 @@ pub mod op {
     pub const STORE_ARG: u64 = 8;
     /// Bytes of an instruction.
     pub const BYTES: u64 = 48;
-}
-
-/// Why ring 3 was left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UserExit {
-    /// A system call.
-    Syscall,
-    /// An exception.
-    Exception {
-        /// Its vector.
-        vector: u8,
-        /// Its error code.
-        error_code: u64,
-        /// The address that a page fault is about.
-        address: u64,
-    },
-    /// Somebody has set the stop word.
-    Stopped,
 }
 
 /// Registers of a thread in ring 3.
