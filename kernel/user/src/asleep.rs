@@ -2,69 +2,75 @@
 //! "all goroutines are asleep").
 //!
 //! ```text
-//!   futex, under the lock of the word's list:   falls asleep ──► the last one, and nobody's time will be up: deadlock
+//!   futex, its word's list locked:   falls asleep ──► the last one, and nobody's time will be up: deadlock
 //!   waker:   pops it, counts it out ──► it runs     (the waker runs meanwhile, so nobody else finds all asleep)
 //!   its time is up, it is ended:        it counts itself out
 //! ```
 //!
-//! **I-ASLEEP** Who is counted as asleep can be woken by a thread of this process alone, or by the clock. Who has been popped is
-//! counted out by the waker, before that one can fall asleep in turn; who wakes by the clock counts himself out before his time.
-//! So `asleep` reaches `alive` with `timed` at 0 only if it is true, and then it stays so.
+//! **I-ASLEEP** Who is counted as asleep can be woken by a thread of this process alone, or by the clock, or by the end of the process. Who has been popped is
+//! counted out by the waker, before that one can fall asleep in turn; who wakes by the clock counts himself out, and until then he is
+//! one whose time will be up. All counts are one word, each change is one step, and whoever makes it sees them as they were at that
+//! moment: all are asleep only if it is true, and then it stays so.
 
-use core::sync::atomic::{AtomicI64, Ordering::SeqCst};
+use base::mutant::mutant;
+use base::shim::{AtomicU64, Ordering::Relaxed};
 
-/// Threads of a process, by what wakes them. All three in one order of all (SeqCst): who falls asleep and who leaves look at all.
+/// Threads that have begun or are about to.
+const ALIVE: u64 = 1;
+/// Of these, those on a word of the process's own.
+const ASLEEP: u64 = 1 << 21;
+/// Of these, those that wake by the clock, until they run.
+const TIMED: u64 = 1 << 42;
+/// One of the three counts. A process has far fewer threads than that.
+const COUNT: u64 = (1 << 21) - 1;
+
+/// Threads of a process, by what wakes them. The counts order nothing but themselves (Relaxed): what sleepers wait for is under the lock
+/// of their list.
 #[derive(Default)]
-pub struct Asleep {
-    /// That have begun or are about to.
-    alive: AtomicI64,
-    /// On a word of the process's own.
-    asleep: AtomicI64,
-    /// Of these, those that wake by the clock, until they run.
-    timed: AtomicI64,
+pub struct Asleep(AtomicU64);
+
+/// All sleep, and no clock wakes any.
+fn dead(counts: u64) -> bool {
+    let (alive, asleep) = (counts & COUNT, (counts / ASLEEP) & COUNT);
+    asleep > 0 && asleep == alive && counts < TIMED
 }
 
 impl Asleep {
     /// One more thread is about to begin.
     pub fn begins(&self) {
-        self.alive.fetch_add(1, SeqCst);
+        self.0.fetch_add(ALIVE, Relaxed);
     }
 
     /// A thread has ended. True: the others can never go on.
     pub fn ends(&self) -> bool {
-        self.alive.fetch_sub(1, SeqCst);
-        self.is_dead()
+        dead(self.0.fetch_sub(ALIVE, Relaxed) - ALIVE)
     }
 
     /// The caller is about to sleep; nobody can wake it yet. `timed`: until its time is up, at most. True: nobody ever will, and no other
     /// thread runs.
     pub fn falls(&self, timed: bool) -> bool {
-        if timed {
-            self.timed.fetch_add(1, SeqCst); // first, or it would look as if it slept for ever
+        let timed = if timed { TIMED } else { 0 };
+        if mutant("asleep_timed_late") {
+            self.0.fetch_add(ASLEEP, Relaxed);
+            return dead(self.0.fetch_add(timed, Relaxed) + timed);
         }
-        self.asleep.fetch_add(1, SeqCst);
-        self.is_dead()
+        let counts = self.0.fetch_add(ASLEEP + timed, Relaxed) + ASLEEP + timed;
+        if mutant("asleep_two_looks") {
+            return dead((counts & !COUNT) | (self.0.load(Relaxed) & COUNT));
+        }
+        dead(counts)
     }
 
     /// The caller has popped `n` of those that slept.
     pub fn woken(&self, n: u64) {
-        self.asleep.fetch_sub(n as i64, SeqCst);
+        self.0.fetch_sub(n * ASLEEP, Relaxed);
     }
 
     /// The caller slept, and runs again. `popped`: its waker has counted it out.
     pub fn runs(&self, timed: bool, popped: bool) {
-        if !popped {
-            self.asleep.fetch_sub(1, SeqCst);
-        }
-        if timed {
-            self.timed.fetch_sub(1, SeqCst); // last, as above
-        }
-    }
-
-    /// All sleep, and no clock wakes any.
-    pub fn is_dead(&self) -> bool {
-        let asleep = self.asleep.load(SeqCst);
-        asleep > 0 && asleep == self.alive.load(SeqCst) && self.timed.load(SeqCst) == 0
+        let asleep = if popped { 0 } else { ASLEEP };
+        let timed = if timed { TIMED } else { 0 };
+        self.0.fetch_sub(asleep + timed, Relaxed);
     }
 }
 
@@ -92,7 +98,6 @@ mod tests {
         assert!(!a.falls(true));
         assert!(!a.falls(false));
         a.runs(true, false);
-        assert!(!a.is_dead());
         assert!(a.falls(false));
     }
 

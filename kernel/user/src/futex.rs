@@ -20,6 +20,15 @@ use sched::WaitReason;
 /// Lists, by a hash of where the word lies.
 const BUCKETS: usize = if cfg!(ringo_loom) { 1 } else { 256 };
 
+/// How a wait for a word has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// Somebody has woken the thread.
+    Woken,
+    /// Nobody ever will, nor any other thread of its process (`asleep.rs`). Said once in the life of a process, which is to end.
+    NobodyWakes,
+}
+
 /// Who waits for which word.
 pub struct Futexes {
     buckets: [Bucket; BUCKETS],
@@ -60,8 +69,7 @@ impl Futexes {
     /// Sleeps while the word at `address` is `expected`, until a wake or until `timeout_ns` is over.
     ///
     /// # Errors
-    /// `Again`: it is not `expected`. `TimedOut`, `Killed`, and those of the memory. `Killed` as well if nobody will ever wake the
-    /// process's threads; [`Asleep::is_dead`](crate::asleep::Asleep::is_dead) says so then.
+    /// `Again`: it is not `expected`. `TimedOut`, `Killed`, and those of the memory.
     pub fn wait(
         &self,
         memory: &dyn UserMemory,
@@ -69,7 +77,7 @@ impl Futexes {
         address: u64,
         expected: u32,
         timeout_ns: u64,
-    ) -> Result<(), Error> {
+    ) -> Result<Waited, Error> {
         let key = memory.word_key(address)?;
         let bucket = self.bucket(key);
         let mut wait = waits.wait(WaitReason::SemAcquire);
@@ -94,7 +102,7 @@ impl Futexes {
             }
             // Under the lock of those who wake, like the look at the word.
             if sleepers.is_some_and(|s| s.falls(timed)) {
-                return Err(Error::Killed);
+                return Ok(Waited::NobodyWakes);
             }
             let woken = wait.park(list, |list| list, (&raw const key).cast_mut().cast());
             let popped = matches!(woken, Woken::Popped);
@@ -102,7 +110,7 @@ impl Futexes {
                 sleepers.runs(timed, popped)
             }
             if popped {
-                return Ok(());
+                return Ok(Waited::Woken);
             }
         }
     }
@@ -120,8 +128,14 @@ impl Futexes {
         let woken = list.pop_up_to(n, |w| unsafe { *w.elem.cast::<WordKey>() } == key);
         drop(list);
         let count = woken.len() as u64;
-        if let Some(sleepers) = memory.sleepers(key) {
-            sleepers.woken(count)
+        let sleepers = memory.sleepers(key);
+        if mutant("woken_counted_late") {
+            woken.ready(true);
+            sleepers.inspect(|s| s.woken(count));
+            return Ok(count);
+        }
+        if let Some(sleepers) = sleepers {
+            sleepers.woken(count) // first: I-ASLEEP
         }
         woken.ready(true);
         Ok(count)

@@ -20,6 +20,7 @@
 //! **I-LIST** The word is PARKED only from a moment at which the list is locked, until somebody wins it. A thread that was nudged takes the
 //! list's lock before it leaves its frame, so the list never names a waiter that is gone.
 
+use crate::wait::Closing;
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
 use base::mutant::{mutant, order};
@@ -63,6 +64,8 @@ pub struct Sleeper {
     inside: SpinLock<Option<Arc<dyn Interrupt>>>,
     alarm: SpinLock<Option<Arc<Timer>>>,
     rang: AtomicBool,
+    /// The [`Closing`] of the handle that it waits on, or null. Never followed.
+    waits_on: AtomicPtr<Closing>,
     me: Weak<Sleeper>,
 }
 
@@ -75,6 +78,7 @@ impl Sleeper {
             inside: SpinLock::new(Rank::Channel, None),
             alarm: SpinLock::new(Rank::Channel, None),
             rang: AtomicBool::new(false),
+            waits_on: AtomicPtr::new(null_mut()),
             me: me.clone(),
         })
     }
@@ -111,6 +115,17 @@ impl Sleeper {
         if let Some(inside) = inside {
             inside.interrupt()
         }
+    }
+
+    /// The handle that it waits on is that of `closing`. By itself.
+    pub(crate) fn set_waits_on(&self, closing: Option<&Closing>) {
+        let closing = closing.map_or(null_mut(), |c| (&raw const *c).cast_mut());
+        self.waits_on.store(closing, Relaxed) // the count in `closing` orders it
+    }
+
+    /// Whether it waits on that handle, or did a moment ago.
+    pub(crate) fn waits_on(&self, closing: &Closing) -> bool {
+        core::ptr::eq(self.waits_on.load(Relaxed), closing)
     }
 
     /// From here on nudges reach `call` as well. Before `begin`.

@@ -46,7 +46,7 @@ impl Stop {
     /// All threads of the process go on from wherever they wait in the kernel. A second time does nothing new.
     pub fn stop(&self) {
         self.stopped.store(true, Release);
-        self.nudge_all()
+        self.nudge(|_| true)
     }
 
     /// Whether [`stop`](Self::stop) was called.
@@ -66,11 +66,11 @@ impl Stop {
         drop(gone)
     }
 
-    /// All threads look again at what could end their waits. The caller has changed that before.
+    /// All threads for which `whom` is true look again at what could end their waits. The caller has changed that before.
     ///
     /// From the last to the first, since one that leaves the list is replaced by its last: that one was seen, or comes to a place that is
     /// still to be seen. One that is added meanwhile sees the change by itself.
-    pub(crate) fn nudge_all(&self) {
+    pub(crate) fn nudge(&self, whom: impl Fn(&Sleeper) -> bool) {
         let mut end = usize::MAX;
         while end != 0 {
             let mut chunk: [Option<Arc<Sleeper>>; CHUNK] = [const { None }; CHUNK];
@@ -82,7 +82,8 @@ impl Stop {
             }
             drop(threads);
             end = begin;
-            chunk.iter().flatten().for_each(|sleeper| sleeper.nudge())
+            let found = chunk.iter().flatten().filter(|sleeper| whom(sleeper));
+            found.for_each(|sleeper| sleeper.nudge())
         }
     }
 }

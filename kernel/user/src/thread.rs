@@ -8,6 +8,7 @@
 
 use crate::asleep::Asleep;
 use crate::call::{self, Ctx};
+use crate::futex::Waited;
 use crate::machine::{self, USER_BASE, USER_END, UserContext};
 use crate::memory::{UserMemory, WordKey};
 use crate::process::Process;
@@ -200,11 +201,13 @@ impl Thread {
 
     /// `FutexWait`. A process of which no thread can ever go on ends.
     pub(crate) fn futex_wait(&self, args: [u64; 6]) -> Result<u64, Error> {
-        let result = call::futex_wait(&self.ctx(), args[0], args[1], args[2]);
-        if result == Err(Error::Killed) && self.space.asleep().is_dead() {
-            deadlock(&self.process)
+        match call::futex_wait(&self.ctx(), args[0], args[1], args[2])? {
+            Waited::Woken => Ok(0),
+            Waited::NobodyWakes => {
+                deadlock(&self.process);
+                Err(Error::Killed)
+            }
         }
-        result
     }
 
     /// For the calls on handles.

@@ -34,17 +34,18 @@ impl Closing {
         }
     }
 
-    /// It is closed: who waits on it in the process of `stop` goes on with [`Error::BadHandle`].
+    /// It is closed: who waits on it in the process of `stop` goes on with [`Error::BadHandle`]. Nobody else is disturbed: a thread in a
+    /// wait for a word would count as asleep while it looks (I-ASLEEP).
     pub fn close(&self, stop: &Stop) {
         self.closed.store(true, Release);
-        // One step, as `Wait::on` is: if this is the earlier one, that sees `closed`.
+        // One step, as `Wait::look`'s is: if this is the earlier one, that sees `closed`; if not, this sees what it waits on.
         let waiting = if mutant("close_loads") {
             self.waiting.load(Acquire)
         } else {
             self.waiting.fetch_add(0, AcqRel)
         };
         if waiting != 0 {
-            stop.nudge_all()
+            stop.nudge(|sleeper| sleeper.waits_on(self) || mutant("close_nudges_all"))
         }
     }
 }
@@ -112,6 +113,7 @@ impl Drop for Wait<'_> {
         if let Some(closing) = self.closing
             && self.counted
         {
+            self.waits.sleeper.set_waits_on(None);
             closing.waiting.fetch_sub(1, Relaxed);
         }
     }
@@ -173,6 +175,7 @@ impl<'a> Wait<'a> {
             return Ok(());
         };
         if !self.counted {
+            self.waits.sleeper.set_waits_on(Some(closing)); // before: who counts it finds it
             closing.waiting.fetch_add(1, AcqRel); // pairs with `Closing::close`
             self.counted = true
         }

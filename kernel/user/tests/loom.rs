@@ -2,6 +2,8 @@
 //! `RUSTFLAGS="--cfg ringo_loom"`, run by `cargo test -p tests --test models`, with and without planted bugs.
 #![cfg(ringo_loom)]
 
+#[path = "loom/asleep.rs"]
+mod asleep;
 #[path = "loom/futex.rs"]
 mod futex;
 #[path = "loom/wait.rs"]

@@ -9,6 +9,7 @@
 
 mod harness;
 mod loom;
+mod planted;
 mod whole;
 
 use harness::root;
@@ -47,8 +48,8 @@ fn every_planted_bug_is_tried() {
     }
     names.sort();
     names.dedup();
-    let found = loom::MUTANTS.iter().chain(whole::MUTANTS).map(|m| m.0);
-    let reviewed = loom::REVIEWED.iter().map(|r| r.0);
+    let found = planted::MUTANTS.iter().chain(whole::MUTANTS).map(|m| m.0);
+    let reviewed = planted::REVIEWED.iter().map(|r| r.0);
     let mut listed: Vec<String> = found.chain(reviewed).map(str::to_string).collect();
     listed.sort();
     listed.dedup();

@@ -2,12 +2,13 @@
 
 use super::{Ctx, two_handles, zeroes};
 use crate::account::heap_bytes;
+use crate::futex::Waited;
 use crate::object::Object;
 use crate::object::channel::{CAPACITY_MAX, MESSAGE_BYTES, Message, channel};
 use abi::{Error, MESSAGE_MAX_BYTES};
 use sched::WaitReason;
 
-/// `FutexWait`: sleeps while the `u32` at `address` is `expected`.
+/// `FutexWait`: sleeps while the `u32` at `address` is `expected`. How that has ended.
 ///
 /// # Errors
 /// `Again`, `TimedOut`, `BadAddress`, `BadArgument`: `expected` is no `u32`; `Killed`.
@@ -16,11 +17,10 @@ pub fn futex_wait(
     address: u64,
     expected: u64,
     timeout_ns: u64,
-) -> Result<u64, Error> {
+) -> Result<Waited, Error> {
     let expected = u32::try_from(expected).map_err(|_| Error::BadArgument)?;
     let futexes = ctx.services.futexes;
-    futexes.wait(ctx.memory, ctx.waits, address, expected, timeout_ns)?;
-    Ok(0)
+    futexes.wait(ctx.memory, ctx.waits, address, expected, timeout_ns)
 }
 
 /// `FutexWake`: wakes up to `n` of those that sleep for the `u32` at `address`; how many.

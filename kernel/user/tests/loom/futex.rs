@@ -4,13 +4,14 @@ use abi::{Error, FOREVER};
 use base::shim::{AtomicU32, Ordering::*};
 use sched::models::{as_m, free, parks, sched, set_clock};
 use std::sync::Arc;
-use user::futex::Futexes;
+use user::asleep::Asleep;
+use user::futex::{Futexes, Waited};
 use user::memory::{Owner, UserMemory, WordKey};
 use user::stop::Stop;
 use user::wait::Waits;
 
-/// Memory that is one word, at every address.
-struct Word(AtomicU32, Owner);
+/// Memory that is one word, at every address; if it is one process's alone, with what counts its threads.
+struct Word(AtomicU32, Owner, Option<Asleep>);
 
 impl UserMemory for Word {
     fn copy_in(&self, _: u64, _: &mut [u8]) -> Result<(), Error> {
@@ -28,36 +29,65 @@ impl UserMemory for Word {
     fn load_u32(&self, _: u64) -> Result<u32, Error> {
         Ok(self.0.load(Relaxed)) // I-FUTEX orders it
     }
+    fn sleepers(&self, _: WordKey) -> Option<&Asleep> {
+        self.2.as_ref()
+    }
 }
 
-const AT: u64 = 64;
-const TIME_NS: u64 = 100;
+pub const AT: u64 = 64;
+pub const TIME_NS: u64 = 100;
 
-struct World {
+pub struct World {
     futexes: Futexes,
     word: Word,
-    stop: Arc<Stop>,
+    pub stop: Arc<Stop>,
 }
 
 impl World {
-    fn new() -> World {
+    /// Memory that is shared.
+    pub fn new() -> World {
         World {
             futexes: Futexes::new(),
-            word: Word(AtomicU32::new(0), Owner::new()),
+            word: Word(AtomicU32::new(0), Owner::new(), None),
             stop: Arc::new(Stop::new()),
         }
     }
 
+    /// Memory of a process with so many threads.
+    pub fn of_one_process(threads: usize) -> World {
+        let asleep = Asleep::default();
+        (0..threads).for_each(|_| asleep.begins());
+        let mut world = World::new();
+        world.word.2 = Some(asleep);
+        world
+    }
+
+    /// What counts the process's threads.
+    pub fn asleep(&self) -> &Asleep {
+        self.word.2.as_ref().expect("of one process")
+    }
+
     /// As a thread of the process: waits while it is 0.
-    fn wait(&self, timeout_ns: u64) -> Result<(), Error> {
+    pub fn wait(&self, timeout_ns: u64) -> Result<Waited, Error> {
+        self.wait_at(AT, 0, timeout_ns)
+    }
+
+    /// The same at another address, while it is `expected`.
+    pub fn wait_at(&self, at: u64, expected: u32, timeout_ns: u64) -> Result<Waited, Error> {
         let waits = Waits::new(&self.stop);
-        self.futexes.wait(&self.word, &waits, AT, 0, timeout_ns)
+        self.futexes
+            .wait(&self.word, &waits, at, expected, timeout_ns)
     }
 
     /// Makes it 1 and wakes one; how many there were.
-    fn change(&self) -> u64 {
-        self.word.0.store(1, Relaxed);
-        self.futexes.wake(&self.word, AT, 1).unwrap()
+    pub fn change(&self) -> u64 {
+        self.change_to(1, AT)
+    }
+
+    /// Makes it `value` and wakes one that waits at an address.
+    pub fn change_to(&self, value: u32, at: u64) -> u64 {
+        self.word.0.store(value, Relaxed);
+        self.futexes.wake(&self.word, at, 1).unwrap()
     }
 }
 
@@ -69,7 +99,7 @@ fn wait_against_wake() {
         gs([
             g(|| {
                 saw(match w.wait(FOREVER) {
-                    Ok(()) => "woken",
+                    Ok(_) => "woken",
                     Err(error) => {
                         assert_eq!((error, parks()), (Error::Again, 0));
                         "it had changed"
@@ -88,7 +118,7 @@ fn two_wait_against_two_wakes() {
         let w = World::new();
         let wait = || {
             saw(match w.wait(FOREVER) {
-                Ok(()) => "woken",
+                Ok(_) => "woken",
                 Err(_) => "it had changed",
             })
         };
@@ -123,7 +153,7 @@ fn wait_against_stop() {
 fn wait_against_wake_and_stop() {
     explore(3, &["ended", "it had changed", "woken"], || {
         let w = World::new();
-        let (mut woken, mut answer) = (0, Ok(()));
+        let (mut woken, mut answer) = (0, Ok(Waited::NobodyWakes));
         let (woken_mut, answer_mut) = (&mut woken, &mut answer);
         let w = &w;
         gs([
@@ -133,7 +163,7 @@ fn wait_against_wake_and_stop() {
         ]);
         assert_eq!(woken == 1, answer.is_ok(), "who was counted as woken");
         saw(match answer {
-            Ok(()) => "woken",
+            Ok(_) => "woken",
             Err(Error::Again) => "it had changed",
             Err(_) => "ended",
         })
@@ -149,7 +179,7 @@ fn wake_against_time() {
         let (m0, m1) = (s.model_hold(0, 0, false), s.model_hold(1, 1, false));
         as_m(m0, || {
             let w = World::new();
-            let (mut woken, mut answer) = (0, Ok(()));
+            let (mut woken, mut answer) = (0, Ok(Waited::NobodyWakes));
             let (woken_mut, answer_mut) = (&mut woken, &mut answer);
             let w = &w;
             gs([
@@ -162,7 +192,7 @@ fn wake_against_time() {
             ]);
             assert_eq!(woken == 1, answer.is_ok(), "who was counted as woken");
             saw(match answer {
-                Ok(()) => "woken",
+                Ok(_) => "woken",
                 Err(Error::Again) => "it had changed",
                 Err(_) => "the time was up",
             })

@@ -50,8 +50,8 @@ fn ways(p: &Arc<Process>) -> Vec<(&'static str, Option<u64>, Waiting)> {
         .into_iter()
         .map(|(name, (handle, f))| (name, handle, f))
         .collect();
-    let futex = |ctx: &Ctx<'_>| futex_wait(ctx, BASE + 4092, 0, abi::FOREVER);
-    let slow = |ctx: &Ctx<'_>| futex_wait(ctx, BASE + 4092, 0, u64::MAX - 1);
+    let futex = |ctx: &Ctx<'_>| futex_wait(ctx, BASE + 4092, 0, abi::FOREVER).map(|_| 0);
+    let slow = |ctx: &Ctx<'_>| futex_wait(ctx, BASE + 4092, 0, u64::MAX - 1).map(|_| 0);
     ways.push(("futex", None, Box::new(futex)));
     ways.push(("futex with a time", None, Box::new(slow)));
     ways.push(("sleep", None, Box::new(|ctx| sleep(ctx, u64::MAX - 1))));
@@ -142,7 +142,7 @@ fn ends_at_any_time() {
                     (0..spins).for_each(|_| core::hint::spin_loop());
                     match i {
                         0 => read(ctx, 0, BASE, 8),
-                        1 => futex_wait(ctx, BASE + 16, 0, abi::FOREVER),
+                        1 => futex_wait(ctx, BASE + 16, 0, abi::FOREVER).map(|_| 0),
                         _ => sleep(ctx, abi::FOREVER),
                     }
                 })

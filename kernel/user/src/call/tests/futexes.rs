@@ -1,4 +1,5 @@
 use super::*;
+use crate::futex::Waited;
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use csp::time::{Duration, Instant};
 use std::sync::Arc as StdArc;
@@ -61,10 +62,12 @@ fn so_many_wake_and_of_that_word() {
             a_while();
             assert_eq!(woken.load(SeqCst), 2);
             assert_eq!(futex_wake(ctx, BASE, u64::MAX), Ok(4));
-            first.into_iter().for_each(|s| assert_eq!(s.join(), Ok(0)));
+            first
+                .into_iter()
+                .for_each(|s| assert_eq!(s.join(), Ok(Waited::Woken)));
             assert_eq!(woken.load(SeqCst), 6);
             assert_eq!(futex_wake(ctx, BASE + 4, 9), Ok(1));
-            assert_eq!(other.join(), Ok(0));
+            assert_eq!(other.join(), Ok(Waited::Woken));
         })
     })
 }

@@ -33,8 +33,8 @@ fn any_call(ctx: &Ctx<'_>, rng: &mut Rng, own_port: u64) -> Result<u64, Error> {
         u64::from(rng.below(HANDLES as u32))
     };
     match rng.below(22) {
-        0 => futex_wait(ctx, b, c & 1, a % 100_000),
-        1 => futex_wait(ctx, b, c, abi::FOREVER),
+        0 => futex_wait(ctx, b, c & 1, a % 100_000).map(|_| 0),
+        1 => futex_wait(ctx, b, c, abi::FOREVER).map(|_| 0),
         2 | 3 => futex_wake(ctx, b, c),
         4 => pipe(ctx, b),
         5 => shm(ctx, b),
