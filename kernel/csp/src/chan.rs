@@ -10,7 +10,6 @@
 //! | nil channel | waits for ever | [`never()`] |
 
 mod core;
-mod error;
 mod iter;
 mod receiver;
 #[doc(hidden)]
@@ -22,7 +21,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use error::{SendError, TryRecvError, TrySendError};
+pub use chan_error::{SendError, TryRecvError, TrySendError};
 pub use iter::{IntoIter, Iter};
 pub use receiver::Receiver;
 pub use sender::Sender;

@@ -3,12 +3,11 @@
 
 mod core;
 mod ends;
-mod error;
 #[cfg(all(test, not(ringo_loom)))]
 mod tests;
 
 pub use self::ends::{IntoIter, Iter, Receiver, Sender};
-pub use self::error::{SendError, TryRecvError, TrySendError};
+pub use chan_error::{SendError, TryRecvError, TrySendError};
 
 use self::core::Chan;
 use alloc::sync::Arc;

@@ -1,7 +1,7 @@
 //! The channel itself (Go: `hchan` in `runtime/chan.go`): its state, one lock, and how a G waits for it.
 
-use super::error::{TryRecvError, TrySendError};
 use super::state::{Received, Sent, State};
+use super::{TryRecvError, TrySendError};
 use crate::waitq::{Batch, Waiter, unlock_then_ready};
 use alloc::sync::Arc;
 use base::mutant::{mutant, order};

@@ -1,6 +1,6 @@
 //! The channel itself (Go: `hchan`): its state under one lock, and how a thread waits for it.
 
-use super::error::{TryRecvError, TrySendError};
+use super::{TryRecvError, TrySendError};
 use crate::futex;
 use crate::shim::{AtomicU32, AtomicUsize, Ordering, mutant, order};
 use crate::sync::{Mutex, MutexGuard};

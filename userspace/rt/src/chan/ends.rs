@@ -1,7 +1,7 @@
 //! The two ends of a channel, and iteration.
 
 use super::core::Chan;
-use super::error::{SendError, TryRecvError, TrySendError};
+use super::{SendError, TryRecvError, TrySendError};
 use crate::shim::Ordering;
 use alloc::sync::Arc;
 

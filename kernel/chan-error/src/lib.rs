@@ -1,4 +1,6 @@
-//! What channel operations answer when they do not succeed.
+//! What channel operations answer when they do not succeed: the same in the kernel (`csp::chan`) and in programs of ring 3
+//! (`rt::chan`).
+#![no_std]
 
 use core::fmt;
 
@@ -15,7 +17,7 @@ use core::fmt;
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
 
-/// Why [`try_send`](super::Sender::try_send) did not send. Gives the value back.
+/// Why `try_send` did not send. Gives the value back.
 ///
 /// ```
 /// # sched::testing::run(2, 2, || {
@@ -32,7 +34,7 @@ pub enum TrySendError<T> {
     Closed(T),
 }
 
-/// Why [`try_recv`](super::Receiver::try_recv) did not receive.
+/// Why `try_recv` did not receive.
 ///
 /// ```
 /// # sched::testing::run(2, 2, || {
