@@ -36,6 +36,7 @@ mod handoff;
 mod hangs;
 mod idle;
 mod ipi;
+mod late;
 #[cfg(ringo_kernel)]
 mod leaks;
 #[cfg(ringo_kernel)]

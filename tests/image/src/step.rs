@@ -21,6 +21,27 @@ pub const TESTS: &[Test] = &[
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
+/// Does `what` until an interrupt at its `at`-th instruction (the first, the `stride`-th after that, and so on) would come after
+/// its end. Answers the last `at`.
+pub fn one_later_each_time(mut what: impl FnMut() -> Outcome) -> (u64, Outcome) {
+    let (mut at, mut longest) = (1, 0);
+    step_on();
+    let result = loop {
+        step_at(at);
+        let result = what();
+        let took = steps();
+        if result.is_err() || took < at {
+            break result;
+        }
+        longest = longest.max(took);
+        at += param("stride", 1)
+    };
+    step_off();
+    figure!("instructions", at);
+    figure!("longest", longest);
+    (at, result)
+}
+
 /// Interrupts `what` at each instruction in turn (or every `stride`-th), beside a G that always can run.
 fn at_each_instruction(mut what: impl FnMut() -> Outcome) -> Outcome {
     let other = spawn(|| {
@@ -35,24 +56,10 @@ fn at_each_instruction(mut what: impl FnMut() -> Outcome) -> Outcome {
         what()? // stacks and caches are there
     }
     let before = counts().preemptions;
-    let (mut at, mut longest) = (1, 0);
-    step_on();
-    let result = loop {
-        step_at(at);
-        let result = what();
-        let took = steps();
-        if result.is_err() || took < at {
-            break result;
-        }
-        longest = longest.max(took);
-        at += param("stride", 1)
-    };
-    step_off();
+    let (at, result) = one_later_each_time(&mut what);
     STOP.store(true, Relaxed);
     let turns = other.join();
     let preemptions = counts().preemptions - before;
-    figure!("instructions", at);
-    figure!("longest", longest);
     figure!("preemptions", preemptions);
     figure!("turns", turns);
     result?;

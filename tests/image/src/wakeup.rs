@@ -2,9 +2,9 @@
 //!
 //! Lateness and shares are judged in virtual time only (`--seed`); elsewhere they are printed.
 
+use crate::late::{at, lateness_us};
 use crate::param::param;
 use crate::{Outcome, Test, ensure, figure};
-use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use ringo::machine::{counts, slice, wakes_preempt};
 use ringo::prelude::*;
@@ -41,23 +41,6 @@ fn busy(time: Duration) {
     while Instant::now() < end {
         core::hint::spin_loop()
     }
-}
-
-/// How late each of `n` sleeps ended, in microseconds, sorted.
-fn lateness_us(n: u64, each: Duration) -> Vec<u64> {
-    let mut late: Vec<u64> = (0..n)
-        .map(|_| {
-            let due = Instant::now() + each;
-            sleep(each);
-            (Instant::now() - due).as_micros() as u64
-        })
-        .collect();
-    late.sort_unstable();
-    late
-}
-
-fn at(late: &[u64], percent: usize) -> u64 {
-    late[(late.len() - 1) * percent / 100]
 }
 
 /// A sleeper of 1 ms beside hogs. With `wakeup=off` it waits for slices to end.

@@ -3,7 +3,8 @@
 use crate::env;
 use tests::{Case, Expect, figure, injection};
 
-fn enough(case: Case, inj: u64) -> Case {
+/// That test, until `inj` calls were injected at least.
+pub fn enough(case: Case, inj: u64) -> Case {
     case.arg("inj", inj)
         .judge(move |o| match figure(o, "injected") {
             Some(n) if n >= inj => Ok(()),

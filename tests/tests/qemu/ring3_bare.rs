@@ -1,7 +1,8 @@
 //! Ring 3 without processes: the way in and out, preemption there, address spaces.
 
 use crate::env;
-use tests::{Case, Expect, figure, injection};
+use crate::regs::enough;
+use tests::{Case, Expect, injection};
 
 pub fn cases() -> Vec<Case> {
     let all = env("RINGO_INJECTIONS", 1_000_000);
@@ -43,13 +44,4 @@ pub fn cases() -> Vec<Case> {
         )
     }
     cases
-}
-
-fn enough(case: Case, inj: u64) -> Case {
-    case.arg("inj", inj)
-        .judge(move |o| match figure(o, "injected") {
-            Some(n) if n >= inj => Ok(()),
-            n => Err(format!("{n:?} injected calls of {inj}")),
-        })
-        .limit(1200)
 }

@@ -3,6 +3,7 @@
 //! Lateness is judged in virtual time only (`--seed`); elsewhere it is printed, and what is counted is judged.
 
 use super::start;
+use crate::late::{at, lateness_us};
 use crate::param::param;
 use crate::{Outcome, Test, ensure, figure};
 use alloc::format;
@@ -14,20 +15,6 @@ use ringo::user::Process;
 
 /// The tests of this file.
 pub const TESTS: &[Test] = &[("ring3_pace", ring3_pace)];
-
-/// How late sleeps of 1 ms ended, in microseconds: that percentile.
-fn late_us(n: u64, percent: usize) -> u64 {
-    let each = Duration::from_millis(1);
-    let mut late: Vec<_> = (0..n)
-        .map(|_| {
-            let due = Instant::now() + each;
-            sleep(each);
-            (Instant::now() - due).as_micros() as u64
-        })
-        .collect();
-    late.sort_unstable();
-    late[(late.len() - 1) * percent / 100]
-}
 
 /// Four that compute, until they are ended; where nobody can end them, for `hog_ms`.
 fn burners() -> Result<Vec<Process>, String> {
@@ -55,7 +42,7 @@ fn ring3_pace() -> Outcome {
         "late",
         &["sleep", &format!("{ticks}"), &format!("{percent}")],
     )?;
-    let ours = spawn(move || late_us(ticks, percent));
+    let ours = spawn(move || at(&lateness_us(ticks, Duration::from_millis(1)), percent));
     if !preempts() {
         sleep(Duration::from_millis(5));
         burning = burners()?;

@@ -1,10 +1,10 @@
 //! An interrupt at each instruction of a program's calls: in ring 3, in the entry, in the kernel, on the way back.
 
 use super::{World, code};
-use crate::param::param;
-use crate::{Outcome, Test, ensure, figure};
-use arch::bare::UserExit::Syscall;
-use arch::bare::{TRAP_FLAG, step_at, step_off, step_on, step_syscalls, steps};
+use crate::step::one_later_each_time;
+use crate::{Outcome, Test, ensure};
+use arch::UserExit::Syscall;
+use arch::bare::{TRAP_FLAG, step_syscalls};
 use ringo::prelude::*;
 
 pub const TESTS: &[Test] = &[("ring3_step_calls", step_calls)];
@@ -34,22 +34,8 @@ fn step_calls() -> Outcome {
     let world = World::new(code::all());
     both_calls_without_steps(&world)?;
     step_syscalls(true);
-    let (mut at, mut longest) = (1, 0);
-    step_on();
-    let result = loop {
-        step_at(at);
-        let result = both_calls(&world);
-        let took = steps();
-        if result.is_err() || took < at {
-            break result;
-        }
-        longest = longest.max(took);
-        at += param("stride", 1)
-    };
-    step_off();
+    let (at, result) = one_later_each_time(|| both_calls(&world));
     step_syscalls(false);
-    figure!("instructions", at);
-    figure!("longest", longest);
     result?;
     ensure!(at > 200, "it ended after {at} instructions");
     Ok(())
