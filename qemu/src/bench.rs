@@ -17,7 +17,7 @@ use crate::numbers::whole;
 use crate::progress::Progress;
 use crate::say::{print, to_stderr};
 use crate::{
-    Accel, Failure, Machine, Outcome, Result, Root, accel, bench_count, busy, install, size,
+    Accel, Failure, Machine, Outcome, Result, Root, accel, bench_count, busy, install, size, versus,
 };
 
 /// The package of the kernel that holds them, and its binary.
@@ -65,6 +65,12 @@ pub struct BenchArgs {
     /// changed by more than 3 %
     #[arg(long, conflicts_with = "accel")]
     pub count: bool,
+    /// Boots Linux and Go in turn with ours, and compares; what that needs is fetched from packages the first time
+    #[arg(long, value_name = "WHOM", value_parser = ["go"])]
+    pub versus: Option<String>,
+    /// With --versus: boots a side that no other work has disturbed [default: 3]
+    #[arg(long, value_name = "N", requires = "versus", value_parser = whole(1..=100u32, "3"), allow_negative_numbers = true)]
+    pub boots: Option<u32>,
     /// With --count: writes what was counted into bench/counts.toml
     #[arg(long, requires = "count")]
     pub record: bool,
@@ -94,12 +100,14 @@ fn after_help() -> String {
 /// There is no such benchmark, the kernel does not build, QEMU does not start, or the figures cannot be written.
 pub fn bench(args: &BenchArgs) -> Result<u8> {
     let names = wanted(args.names.as_deref().unwrap_or("all"))?;
+    if args.versus.is_some() {
+        return versus::versus(args, &names);
+    }
     if args.count {
         return bench_count::count(args, &names);
     }
     let root = Root::find()?;
-    let host_cpus = thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    let mut boot = Boot::new(args, &root, args.smp.unwrap_or(host_cpus.clamp(2, 64)))?;
+    let mut boot = Boot::new(args, &root, cpus(args))?;
     boot.names = with_limits(&names);
     let measured = boot.run()?;
     if measured.outcome.exit != 0 {
@@ -112,6 +120,12 @@ pub fn bench(args: &BenchArgs) -> Result<u8> {
         format!("{table}{}\n", measured.last_line())
     };
     print(&text).map(|()| 0)
+}
+
+/// CPUs of a machine that measures times.
+pub fn cpus(args: &BenchArgs) -> u32 {
+    let host_cpus = thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    args.smp.unwrap_or(host_cpus.clamp(2, 64))
 }
 
 /// The benchmarks that these words stand for, in their order.
@@ -159,7 +173,8 @@ pub struct Boot {
     accel: Accel,
     smp: u32,
     mem_bytes: u64,
-    reps: u32,
+    /// Measured runs of each.
+    pub reps: u32,
     /// What is measured.
     pub names: Vec<&'static Name>,
     /// Factor of all counts.
@@ -176,7 +191,7 @@ pub struct Measured {
     pub rows: Vec<Row>,
     env: String,
     /// Cores of this system that were busy with other work.
-    others_cores: Option<f64>,
+    pub others_cores: Option<f64>,
 }
 
 impl Boot {
@@ -202,7 +217,7 @@ impl Boot {
     }
 
     /// What lines call the place.
-    fn env(&self) -> String {
+    pub fn env(&self) -> String {
         let accel = match (self.seed, self.accel) {
             (Some(_), _) => "icount",
             (None, Accel::Kvm) => "kvm",
@@ -211,7 +226,8 @@ impl Boot {
         format!("ringo-qemu-{accel}-smp{}", self.smp)
     }
 
-    fn machine(&self) -> Machine {
+    /// The machine.
+    pub fn machine(&self) -> Machine {
         let mut machine = Machine::new(self.kernel.clone(), "bench");
         let names: Vec<&str> = self.names.iter().map(|name| name.name).collect();
         machine.accel = self.accel;

@@ -14,11 +14,11 @@ use crate::say::{print, say};
 use crate::{Failure, Result, Root};
 
 /// Counts are multiplied by this: what an operation costs does not depend on how many there are, or little.
-const SCALE: f64 = 0.05;
+pub const SCALE: f64 = 0.05;
 /// A change above this is named.
 const ALLOWED: f64 = 0.03;
 /// Any will do.
-const SEED: u64 = 1;
+pub const SEED: u64 = 1;
 /// How what has changed on purpose is recorded.
 const RECORD: &str = "cargo run -- bench --count --record";
 
@@ -30,7 +30,7 @@ const HEAD: &str = "\
 ";
 
 /// Whether it has a count. How late something is and how much memory it takes is none.
-fn has_count(name: &Name) -> bool {
+pub fn has_count(name: &Name) -> bool {
     name.name != "bare_timer" && !matches!(name.group, Group::Lat | Group::Mem)
 }
 

@@ -19,11 +19,12 @@ impl Row {
     }
 
     /// One of the other figures.
-    fn extra(&self, key: &str) -> Option<f64> {
+    pub fn extra(&self, key: &str) -> Option<f64> {
         self.0["extra"][key].as_f64()
     }
 
-    fn procs(&self) -> u64 {
+    /// Ps that it ran on.
+    pub fn procs(&self) -> u64 {
         self.0["procs"].as_u64().unwrap_or(0)
     }
 
@@ -68,7 +69,7 @@ pub fn table(rows: &[Row], names: &[&Name]) -> String {
 }
 
 /// Nanoseconds, in a unit that leaves few digits.
-fn time(ns: f64) -> String {
+pub fn time(ns: f64) -> String {
     let (x, unit) = match ns {
         ns if ns < 1e4 => (ns, "ns"),
         ns if ns < 1e7 => (ns / 1e3, "us"),

@@ -82,12 +82,8 @@ fn install(program: &str, package: &str) -> Result<()> {
         ))
     };
     let apt = find("apt-get").ok_or_else(|| by_hand("there is no apt-get to install it with"))?;
-    let way = match (sys::is_root(), find("sudo")) {
-        (true, _) => Way::Root,
-        (false, Some(_)) => Way::Sudo,
-        (false, None) => return Err(by_hand("only root can install it")),
-    };
-    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let way = way().ok_or_else(|| by_hand("only root can install it"))?;
+    let terminal = on_terminal();
     if terminal && !ask(program, package, &way)? {
         return Err(by_hand("was not to be installed"));
     }
@@ -103,6 +99,26 @@ fn install(program: &str, package: &str) -> Result<()> {
         &["install", "--yes", "--no-install-recommends", package],
     )
     .map_err(|why| by_hand(&format!("apt-get could not install it ({why})")))
+}
+
+/// Brings the list of packages up to date; whether that went well.
+pub fn update_lists() -> bool {
+    let (Some(apt), Some(way)) = (find("apt-get"), way()) else {
+        return false;
+    };
+    apt_get(&apt, &way, on_terminal(), &["update"]).is_ok()
+}
+
+fn way() -> Option<Way> {
+    match (sys::is_root(), find("sudo")) {
+        (true, _) => Some(Way::Root),
+        (false, Some(_)) => Some(Way::Sudo),
+        (false, None) => None,
+    }
+}
+
+fn on_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
 fn ask(program: &str, package: &str, way: &Way) -> Result<bool> {

@@ -30,6 +30,7 @@
 //! | `host_machine` | the same program on threads of the host |
 //! | `top` `which` `runtime` | a machine that runs, from another terminal |
 //! | `bench` `bench_table` `bench_count` `busy` | what the scheduler costs |
+//! | `versus` | the same by Go on Linux, in turn |
 //! | `list` `doctor` `check` `soak` `elf_scan` `red_zone` | the other commands |
 
 mod accel;
@@ -94,6 +95,7 @@ mod usage;
 mod user_build;
 mod user_elf;
 mod user_names;
+mod versus;
 mod watch;
 mod watchdog;
 mod which;

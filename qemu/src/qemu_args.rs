@@ -24,42 +24,42 @@ pub fn arguments(
     fds: &Descriptors,
     gdb_port: Option<u16>,
 ) -> Vec<String> {
-    let accel = match machine.seed {
-        Some(_) => "tcg,thread=single",
-        None => accel.qemu_name(),
-    };
-    // Without the first of these q35 adds a network card, a display and a CD drive of its own.
-    let mut text =
-        String::from("-nodefaults -no-user-config -nic none -display none -monitor none");
-    text += &format!(
-        " -machine {},memory-backend=ram -accel {accel}",
-        board(machine.board)
-    );
-    text += &format!(" -smp {} -m {}K", cpus(machine), machine.mem_bytes >> 10);
-    // Shared: the runner reads it while the machine runs, and after its end.
-    text += &format!(
-        " -object memory-backend-file,id=ram,size={}K,mem-path=/proc/self/fd/{},share=on",
-        machine.mem_bytes >> 10,
-        fds.ram
-    );
-    text += &channels(fds);
-    if machine.seed.is_some() {
-        text += " -icount shift=0,sleep=off -rtc clock=vm,base=2020-01-01";
-    }
+    let mut args = hardware(machine, accel, fds.ram);
+    let mut text = channels(fds);
     if let Some(port) = gdb_port {
         text += &format!(" -gdb tcp:127.0.0.1:{port} -S");
     }
-    let mut args: Vec<String> = text.split(' ').map(str::to_string).collect();
-    // What the user has given may hold spaces.
-    args.extend(["-cpu".to_string(), cpu(machine)]);
+    args.extend(text.split(' ').map(str::to_string));
     args.extend(["-kernel".to_string(), machine.kernel.display().to_string()]);
     args.extend(machine.qemu_args.iter().cloned());
     args
 }
 
+/// The machine itself, whatever kernel it boots; its memory is the file behind `ram`.
+pub fn hardware(machine: &Machine, accel: Accel, ram: RawFd) -> Vec<String> {
+    let accel = match machine.seed {
+        Some(_) => "tcg,thread=single",
+        None => accel.qemu_name(),
+    };
+    let (board, cpus, kib) = (board(machine.board), cpus(machine), machine.mem_bytes >> 10);
+    // Without the first of these q35 adds a network card, a display and a CD drive of its own. Memory is shared: the runner reads it
+    // while the machine runs, and after its end.
+    let mut text = format!(
+        "-nodefaults -no-user-config -nic none -display none -monitor none -machine {board},memory-backend=ram -accel {accel} \
+         -smp {cpus} -m {kib}K -object memory-backend-file,id=ram,size={kib}K,mem-path=/proc/self/fd/{ram},share=on"
+    );
+    if machine.seed.is_some() {
+        text += " -icount shift=0,sleep=off -rtc clock=vm,base=2020-01-01";
+    }
+    let mut args: Vec<String> = text.split(' ').map(str::to_string).collect();
+    // What the user has given may hold spaces.
+    args.extend(["-cpu".to_string(), cpu(machine)]);
+    args
+}
+
 /// The ways in and out of the machine.
 fn channels(fds: &Descriptors) -> String {
-    let mut text = format!(" -initrd /proc/self/fd/{}", fds.boot_module);
+    let mut text = format!("-initrd /proc/self/fd/{}", fds.boot_module);
     text += " -chardev stdio,id=console,signal=off -serial chardev:console";
     text += &format!(
         " -chardev file,id=control,path=/proc/self/fd/{}",
