@@ -167,6 +167,8 @@ fn bytes_in(t: &Thread, [address, n]: [u64; 2], most: u64) -> Result<Vec<u8>, Er
     Ok(bytes)
 }
 
+/// What the kernel has of a process that is to begin beside its arguments: its name, numbers of handles and what they stand for.
+const SPAWN_BYTES: u64 = 16 << 10;
 /// Longest name of a program, in bytes.
 const NAME_BYTES: u64 = 256;
 
@@ -181,7 +183,7 @@ fn spawn_process(t: &mut Thread, a: Args) -> Result<u64, Error> {
         return Err(Error::Limit);
     }
     // Many threads may be here at once.
-    let _charge = t.process.account.charge(limits::ARGS_BYTES)?;
+    let _charge = t.process.account.charge(limits::ARGS_BYTES + SPAWN_BYTES)?;
     let name = bytes_in(t, name, NAME_BYTES)?;
     let name = core::str::from_utf8(&name).map_err(|_| Error::NotFound)?;
     let args = bytes_in(t, args, limits::ARGS_BYTES)?;

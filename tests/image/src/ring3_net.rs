@@ -54,7 +54,7 @@ fn disk() -> Outcome {
             ("garbage", "garbage cannot be run: "),
             ("short", "short cannot be run: "),
             ("empty", "empty cannot be run: "),
-            ("huge", "there is no program huge"),
+            ("huge", "program huge cannot be read: "),
             ("behind", "there is no program behind"),
             ("nothing", "there is no program nothing"),
         ] {

@@ -3,6 +3,7 @@
 //! **I-ROOM** A connection has a place from before its buffers are there until after they are gone, whoever holds it last; so the
 //! places that are taken tell the memory. With all taken a SYN is dropped as if it had been lost, and so is the ACK that would make a
 //! half-open connection one: the other side tries again, as at a full queue (Linux does the same). Who connects is told at once.
+//! So it is too when the machine has no memory to spare, whatever the places say.
 
 use super::Tcp;
 use alloc::sync::Arc;
