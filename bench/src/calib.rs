@@ -10,11 +10,13 @@ use ringo::prelude::*;
 /// `n` steps of a linear congruential generator: a multiplication and an addition that wait for the step before.
 #[inline(never)]
 pub fn spin(n: u64) -> u64 {
-    // Constants that the compiler knows it would multiply out: several steps in one.
-    let (a, c) = black_box((6364136223846793005, 1442695040888963407));
     let mut x = n | 1;
     for _ in 0..n {
-        x = x.wrapping_mul(a).wrapping_add(c)
+        x = x
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        // Nothing, but the compiler does not know. Else it would make one step of several, which Go's compiler does not.
+        black_box(())
     }
     x
 }
