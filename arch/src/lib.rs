@@ -16,6 +16,7 @@
 #![cfg_attr(ringo_kernel, no_std)]
 
 mod context;
+pub mod plain;
 pub mod upcalls;
 
 /// Portable, so its tests run on the host.

@@ -2,23 +2,17 @@
 //! schedulers.
 
 use crate::{Params, Sample};
+use arch::plain::{self, PLACES};
 use core::hint::{black_box, spin_loop};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use ringo::machine;
 use ringo::prelude::*;
 
-/// `n` steps of a linear congruential generator: a multiplication and an addition that wait for the step before.
+/// `n` steps of a linear congruential generator: a multiplication and an addition that wait for the step before. What the compiler would
+/// make of it is other code than Go's.
 #[inline(never)]
 pub fn spin(n: u64) -> u64 {
-    let mut x = n | 1;
-    for _ in 0..n {
-        x = x
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        // Nothing, but the compiler does not know. Else it would make one step of several, which Go's compiler does not.
-        black_box(())
-    }
-    x
+    plain::lcg_steps(n | 1, n)
 }
 
 /// 20,000,000 such steps.
@@ -29,25 +23,32 @@ pub fn alu(p: &Params) -> Sample {
     Sample::timed(begin.elapsed(), n).word("what", "LCG step x=x*A+C")
 }
 
-/// 10,000,000 loads, each from the place that the one before has read.
+/// 10,000,000 loads, each from the place that the one before has read; with Go's check of the place, as Go has it.
 pub fn mem(p: &Params) -> Sample {
-    loads(p.scaled(10_000_000)).word("what", "dependent load, 32 KiB")
+    let (n, next) = (p.scaled(10_000_000), places());
+    let begin = Instant::now();
+    black_box(plain::dependent_loads(&next, n));
+    Sample::timed(begin.elapsed(), n).word("what", "dependent load, 32 KiB")
 }
 
-/// `n` loads within 32 KiB.
+/// `n` loads within 32 KiB, as few instructions as there can be.
 pub fn loads(n: u64) -> Sample {
-    const PLACES: usize = 4096;
-    let mut next = Box::new([0; PLACES]);
-    for (i, place) in next.iter_mut().enumerate() {
-        *place = (i * 1021 + 7) % PLACES
-    }
-    let next = black_box(next);
+    let next = black_box(places());
     let (mut at, begin) = (0, Instant::now());
     for _ in 0..n {
         at = next[at & (PLACES - 1)]
     }
     black_box(at);
     Sample::timed(begin.elapsed(), n)
+}
+
+/// Each place says where to look next.
+fn places() -> Box<[usize; PLACES]> {
+    let mut next = Box::new([0; PLACES]);
+    for (i, place) in next.iter_mut().enumerate() {
+        *place = (i * 1021 + 7) % PLACES
+    }
+    next
 }
 
 /// 5,000,000 additions to a word that nobody else has.

@@ -170,8 +170,8 @@ pub fn unlike(pairs: &[Pair]) -> Vec<String> {
         let percent = (times - 1.0) * 100.0;
         (times > 1.0 + CALIBRATION_MAY_DIFFER).then(|| {
             format!(
-                "{} took {percent:.0} % longer on the side of {slower}: the host was not the same for both, or what the two compilers \
-                 make of it is not",
+                "{} took {percent:.0} % longer on the side of {slower}: the host was not the same for both, a ratio is \
+                 worth no more than that",
                 pair.name
             )
         })
