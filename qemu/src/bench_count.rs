@@ -246,7 +246,7 @@ fn text_of(mut all: Vec<(String, f64)>) -> String {
         } else {
             label.clone()
         };
-        format!("{quoted} = {count:.1}\n")
+        format!("{quoted} = {count:.2}\n")
     };
     format!("{HEAD}{}", all.iter().map(line).collect::<String>())
 }
@@ -314,12 +314,12 @@ mod tests {
         ];
         let text = text_of(all.map(|(name, count)| (name.to_string(), count)).into());
         assert!(
-            text.ends_with("\nyield2 = 1.0\nring503 = 2.0\n\"fib_serial n=27\" = 3.1\n"),
+            text.ends_with("\nyield2 = 1.00\nring503 = 2.00\n\"fib_serial n=27\" = 3.06\n"),
             "{text}"
         );
         let back = parse(&text).unwrap();
         assert_eq!(back.len(), 3);
-        assert!(back.contains(&("fib_serial n=27".to_string(), 3.1)));
+        assert!(back.contains(&("fib_serial n=27".to_string(), 3.06)));
         assert!(
             parse("yield2 = \"x\"")
                 .unwrap_err()
