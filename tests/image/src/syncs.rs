@@ -62,8 +62,8 @@ fn sync_handed_over_runs_next() -> Outcome {
     let yielders = yielders(&STOP);
     let waiting = || ringo::metrics::read().goroutines.waiting;
     let alone = waiting();
-    let until_it_waits = || {
-        while waiting() == alone {
+    let until_it_waits = |waiter: &JoinHandle<()>| {
+        while waiting() == alone && !waiter.is_finished() {
             yield_now()
         }
     };
@@ -78,15 +78,16 @@ fn sync_handed_over_runs_next() -> Outcome {
                 _ = who.compare_exchange(0, 1, Relaxed, Relaxed)
             }
         });
-        until_it_waits();
+        until_it_waits(&waiter);
         let since = Instant::now();
         while since.elapsed() < Duration::from_micros(1100) {
             yield_now()
         }
         drop(held);
-        // It loses once more, having waited for over 1 ms: from then on the lock is handed over.
-        if let Some(held) = mutex.try_lock() {
-            until_it_waits();
+        // It loses once more, having waited for over 1 ms: from then on the lock is handed over. Unless it was had, and given back, before
+        // this G came here.
+        if let Some(held) = mutex.try_lock().filter(|_| who.load(Relaxed) == 0) {
+            until_it_waits(&waiter);
             drop(held);
             _ = who.compare_exchange(0, 2, Relaxed, Relaxed);
             tried += 1;

@@ -220,7 +220,7 @@ fn knock() -> Case {
 
 pub fn cases() -> Vec<Case> {
     vec![
-        mirror("200000", 200_000, true).smp(2),
+        mirror("140000", 140_000, true).smp(2),
         mirror("70000, no event index", 70_000, false)
             .smp(1)
             .mode(NO_NET),

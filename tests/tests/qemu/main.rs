@@ -11,7 +11,7 @@
 //! | `RINGO_STORMS=N` | storms of frames on a machine (120) |
 //! | `RINGO_WRK_S=N` | seconds of each run of `wrk` (1) |
 //! | `RINGO_USER_CALLS=N` | random system calls of ring 3 in all (300 000); a million cost 20 CPU-seconds |
-//! | `RINGO_INJECTIONS=N` | injected calls that the registers test makes in all (1 000 000) |
+//! | `RINGO_INJECTIONS=N` | injected calls that the registers test makes in all (1 000 000), in ring 3 a fifth as many |
 
 mod bad_input;
 mod bad_input_table;
