@@ -15,6 +15,7 @@ mod ring3_bare;
 mod ring3_memory;
 mod run;
 mod stacks;
+mod step;
 mod wait;
 
 use run::{Outcome, Run, Test};
