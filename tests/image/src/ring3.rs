@@ -9,6 +9,7 @@ mod limits;
 mod many;
 mod pace;
 
+use crate::ring3_memory::used_frames;
 use crate::wait::until;
 use crate::{Outcome, Test, ensure, figure};
 use alloc::string::String;
@@ -39,11 +40,6 @@ fn run(name: &str, args: &[&str]) -> Outcome {
     let ended = start(name, args)?.wait();
     ensure!(ended.code() == 0, "{name} {args:?}: {ended}");
     Ok(())
-}
-
-/// Page frames in use; those on their way back are not.
-fn used_frames() -> u64 {
-    mem::frames::total_frames() - mem::frames::free_frames() - mem::flush::held_frames()
 }
 
 /// Times more, if what is in use grows.

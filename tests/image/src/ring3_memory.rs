@@ -26,23 +26,28 @@ pub fn succeeds(name: &str, args: &[&str]) -> Outcome {
 /// Frames that a CPU, a heap or a cache may keep for the next one.
 const KEPT_FRAMES: u64 = 256;
 
+/// Page frames in use; those on their way back are not.
+pub fn used_frames() -> u64 {
+    mem::frames::total_frames() - mem::frames::free_frames() - mem::flush::held_frames()
+}
+
 /// Looks for goroutines that are about to end, a millisecond apart.
 const LOOKS: u32 = 10_000;
 
 /// Runs `test` twice: the first time warms caches and stacks, after the second one all that the programs had is given back.
 pub fn left_nothing(test: fn() -> Outcome) -> Outcome {
     test()?;
-    let (frames, gs) = (mem::frames::free_frames(), num_goroutine());
+    let (frames, gs) = (used_frames(), num_goroutine());
     test()?;
     let mut looks = 0;
     while looks < LOOKS && num_goroutine() > gs {
         sleep(Duration::from_millis(1)); // the last thread of a process ends after its process
         looks += 1
     }
-    let now = (mem::frames::free_frames(), num_goroutine());
+    let now = (used_frames(), num_goroutine());
     ensure!(
-        now.0 + KEPT_FRAMES > frames && now.1 <= gs && processes().is_empty(),
-        "{frames} frames free and {gs} goroutines before, {} and {} after; {} processes",
+        now.0 < frames + KEPT_FRAMES && now.1 <= gs && processes().is_empty(),
+        "{frames} frames in use and {gs} goroutines before, {} and {} after; {} processes",
         now.0,
         now.1,
         processes().len()
