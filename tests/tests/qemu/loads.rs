@@ -113,16 +113,19 @@ impl Load {
         })
     }
 
-    /// The state, when so many goroutines are left.
+    /// The state, when so many goroutines are left, and who waited for the network at rest does so again: it was just served.
     fn settled(&mut self, what: &str, goroutines: u64) -> Result<State, String> {
         let begin = Instant::now();
         loop {
             let state = self.state()?;
-            if state.goroutines == goroutines {
+            if state.goroutines == goroutines && state.waiters >= self.rest.waiters {
                 return Ok(state);
             }
             if begin.elapsed() > hung() {
-                return Err(format!("{what}: not {goroutines} goroutines: {state:?}"));
+                let waiters = self.rest.waiters;
+                return Err(format!(
+                    "{what}: not {goroutines} goroutines, of which {waiters} wait: {state:?}"
+                ));
             }
             self.peer.run_for(Duration::from_millis(20))
         }
